@@ -21,7 +21,7 @@ from pydantic_core import PydanticUndefined
 import newel
 from newel.cli.plugin_settings import comments_of
 
-#: The packages beneath newel come first: what newel offers of them is described there.
+#: The packages beneath newel come first: names of theirs that newel offers are described there.
 DOORS = ("newel_kernel", "newel_compose", "newel_types")
 FOLDER = "reference/api"
 
@@ -36,7 +36,7 @@ class Name(NamedTuple):
 
     @property
     def place(self) -> tuple[str, str]:
-        """The same for all names of one thing."""
+        """Where the object is defined, which is the same for all its names."""
         return self.module, self.attribute
 
     @property
@@ -46,25 +46,25 @@ class Name(NamedTuple):
 
     @property
     def value(self) -> Any:
-        """What it means."""
+        """The object of this name."""
         return getattr(import_module(self.package), self.name)
 
 
 @cache
 def packages() -> dict[str, tuple[Name, ...]]:
-    """The packages with public names, in the order in which they are described, and those names."""
+    """Package -> its public names, in the order in which they are described; only packages that have some."""
     rooms = sorted(m.name for m in pkgutil.walk_packages(newel.__path__, "newel.") if _is_public(m.name, m.ispkg))
     by_package = {name: tuple(_names(import_module(name))) for name in (*DOORS, *rooms, "newel")}
     return {name: names for name, names in by_package.items() if names}
 
 
 def _is_public(name: str, is_package: bool) -> bool:
-    """A package, or the `kinds` of a room: the other modules are its inside, or mirror those of google.adk."""
+    """Whether it is a package, or a package's `kinds`: other modules are internal, or mirror those of google.adk."""
     return (is_package or name.endswith(".kinds")) and "._" not in name
 
 
 def offered(module: ModuleType) -> list[str]:
-    """The names that a module offers: its `__all__`, or what it loads when it is first used."""
+    """The names that a module offers: its `__all__`, those that it loads on first use, or those that it defines."""
     if hasattr(module, "__all__"):
         return sorted(module.__all__)
     if "__getattr__" in vars(module):
@@ -90,7 +90,7 @@ def _names(module: ModuleType) -> Iterator[Name]:
 
 
 def _stated(module: ModuleType, name: str) -> tuple[str, str]:
-    """Where the module says that a name is from, for what does not know it by itself."""
+    """Where the module says that a name is defined, for objects that do not say so themselves."""
     places = {**getattr(module, "_WHERE", {}), **getattr(module, "_PLACES", {})}
     place, _, attribute = places.get(name, module.__name__).partition(":")
     attribute = attribute or name
@@ -106,7 +106,7 @@ def _source(module: str) -> str:
 
 
 def _defines(module: str, attribute: str) -> bool:
-    """Whether the text of one of our modules has a definition of that name."""
+    """Whether the source of one of newel's modules defines that name."""
     if not module.startswith("newel"):
         return False
     return (
@@ -146,7 +146,7 @@ def _index() -> str:
 
 @cache
 def mirrors() -> dict[str, list[str]]:
-    """The modules of newel that say in `__all__` what they offer, and those names."""
+    """Module of newel that has an `__all__` -> the names in it."""
     names = [m.name for m in pkgutil.walk_packages(newel.__path__, "newel.") if not m.ispkg and "._" not in m.name]
     return {name: sorted(import_module(name).__all__) for name in names if re.search("^__all__", _source(name), re.M)}
 
@@ -169,7 +169,7 @@ def _row(name: Name, home: Name) -> str:
 
 
 def first_line(name: Name) -> str:
-    """The first paragraph of its docstring, for a cell of a table; empty for a value that has none of its own."""
+    """The first paragraph of the object's docstring, for a table's cell; empty for a value without one of its own."""
     value = name.value
     if not (inspect.isclass(value) or inspect.isroutine(value) or isinstance(value, ModuleType)):
         return ""
@@ -182,12 +182,12 @@ def first_paragraph(text: str) -> str:
 
 
 def cell(text: str) -> str:
-    """The text for a cell of a table: a bar does not end it. In code it stands as it is."""
+    """The text for a cell of a table: a bar does not end it. Code is left as it is."""
     return re.sub(r"(`[^`]*`)|\|", lambda match: match[1] or r"\|", text)
 
 
 def _described(name: Name) -> str:
-    # The records of newel_types are their fields; their members would be a third of the site's time.
+    # The fields are enough for the records of newel_types; their members would take a third of the build's time.
     options = {"members": False} if name.package == "newel_types" else {}
     path = f"{name.module}.{name.attribute}"
     return f'<span id="{name.anchor}"></span>\n\n{described(path, name.name, name.value, **options)}'
@@ -203,7 +203,7 @@ def described(path: str, heading: str, value: object, **options: object) -> str:
 
 
 def _defaults(value: object) -> dict[str, object]:
-    """The fields of a record with their defaults, those that it inherits among them; empty for anything else."""
+    """The fields of a record with their defaults, inherited ones included; empty for anything else."""
     if inspect.isclass(value) and issubclass(value, BaseModel):
         return {name: field.get_default() for name, field in value.model_fields.items()}
     if inspect.isclass(value) and is_dataclass(value):
@@ -230,7 +230,7 @@ def _fields(value: Any) -> str:
 
 
 def _annotations(kind: type) -> dict[str, str]:
-    """The annotations of a class as its file has them."""
+    """The annotations of a class as its file writes them."""
     return {name: text for name, text in vars(kind).get("__annotations__", {}).items() if isinstance(text, str)}
 
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from newel.evaluation.plugins import evaluation_composition
 from newel_compose import Composition, load
-from newel_compose._internal import hookspecs  # the host's own hooks: no door offers them, everybody may implement them
+from newel_compose._internal import hookspecs  # the host's own: no package offers them, any plugin may implement them
 from newel_kernel import KERNEL_KINDS, Kind, Stage
 
-#: The keys of a distribution that have the order of the kernel's chains.
+#: The keys of a distribution that give the order of the kernel's chains.
 _CHAINS = {
     "RequestProcessor": "request_chain", "ResponseProcessor": "response_chain", "ResultProcessor": "result_chain",
     "ToolPolicy": "tool_chain",
@@ -31,7 +31,7 @@ class Declared(NamedTuple):
 
     @property
     def chain(self) -> str:
-        """The key of a distribution that has the order of its stages, or empty."""
+        """The key of a distribution that gives the order of its stages, or empty."""
         return f"orders: {self.kind.order}" if self.kind.order else _CHAINS.get(self.name, "")
 
     @property
@@ -65,5 +65,5 @@ def kinds() -> tuple[Declared, ...]:
 
 
 def other_registration_hooks() -> tuple[Callable[..., Any], ...]:
-    """The hooks that fill no kind: what a plugin says of itself."""
+    """The hooks that provide no kind: a plugin describes itself with them."""
     return hookspecs.register_settings, hookspecs.register_kinds

@@ -1,4 +1,4 @@
-"""How the project writes docstrings, for griffe: comments that describe fields, and sessions of the interpreter."""
+"""Teaches griffe the project's docstrings: comments that describe fields, and interpreter sessions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SESSION = re.compile(r"^>>> .*(?:\n(?!\n).*)*", re.MULTILINE)
 
 
 class Docstrings(griffe.Extension):
-    """Gives fields and constants their comments as docstrings, and sets examples as blocks of code."""
+    """Makes the comments of fields and constants their docstrings, and examples blocks of code."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class Docstrings(griffe.Extension):
             obj.docstring.value = _SESSION.sub(r"```pycon\n\g<0>\n```", obj.docstring.value)
 
     def on_attribute_instance(self, *, attr: griffe.Attribute, **_: Any) -> None:
-        """Look for a comment that begins with ``#:`` before the attribute's line, and behind it."""
+        """Look for a comment that begins with ``#:`` before the attribute's line, or at its end."""
         if attr.docstring is None and attr.lineno is not None and isinstance(attr.filepath, Path):
             lines = self._lines(attr.filepath)
             if text := _before(lines, attr.lineno - 1) or _behind(lines[attr.lineno - 1]):

@@ -20,7 +20,7 @@ import api
 import listings
 
 DOCS = Path(__file__).resolve().parents[1]
-# A build keeps nearly all that it makes until it ends: looking for garbage as often as usual is a fifth of its time.
+# A build keeps nearly all its objects until it ends: collecting garbage as often as usual takes a fifth of its time.
 gc.set_threshold(100_000, 20, 100)
 
 
@@ -31,7 +31,7 @@ def generated() -> dict[str, str]:
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put pages where the navigation has a folder: all of it (`start/`), or what is not named (`guides/*`)."""
+    """Replace each folder in the navigation by its pages: all (`start/`), or those not named there (`guides/*`)."""
     names = set(_names(config.nav))
     config.nav = [_filled(entry, names) for entry in config.nav or []]
     return config
@@ -71,7 +71,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """A link to what stands beside the docs is a text on a site, which does not have it."""
+    """Make links that lead out of the docs plain text: the site does not have their targets."""
     folder = (DOCS / page.file.src_uri).parent
 
     def text_of(link: re.Match[str]) -> str:

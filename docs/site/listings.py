@@ -20,7 +20,7 @@ from newel_compose import Distribution
 from newel_kernel import LIFECYCLE, Json, lifecycle_hookspecs
 
 KINDS = "plugins/kinds"
-#: What fits beside the contents of a page.
+#: The characters of a signature that fit beside the contents of a page.
 _WIDTH = 84
 
 
@@ -59,7 +59,7 @@ def described(hook: Callable[..., Any]) -> tuple[str, str]:
 
 
 def _as_block(example: str) -> str:
-    """A session of the interpreter as a block to copy; what it prints stands behind as a comment."""
+    """An interpreter session as a block to copy; its output follows each line as comments."""
     lines = []
     for line in example.splitlines():
         if line[:4] in (">>> ", "... ", "...", ">>>"):
@@ -70,7 +70,7 @@ def _as_block(example: str) -> str:
 
 
 def _signature(hook: Callable[..., Any]) -> str:
-    """How a hook is written, with its annotations as its file has them; a long one has a line for each keyword."""
+    """A hook's signature, with its annotations as its file writes them; a long one has a line for each keyword."""
     signature = inspect.signature(hook)
     keywords = [str(keyword).replace("'", "") for keyword in signature.parameters.values()]
     returned = f" -> {signature.return_annotation}" if signature.return_annotation is not signature.empty else ""
@@ -233,7 +233,7 @@ def _distributions() -> str:
 
 
 def commands() -> dict[str, click.Command]:
-    """Every command and sub-command, by its words."""
+    """Every command and sub-command, by its full name."""
     result: dict[str, click.Command] = {}
     for one in sorted(composed.composition().registry.all(Command), key=lambda command: command.name):
         _collect(one.load(), one.name, result)
@@ -244,7 +244,7 @@ def _collect(command: click.Command, path: str, result: dict[str, click.Command]
     result[path] = command
     if isinstance(command, click.Group):
         context = click.Context(command, info_name=path)
-        for name in command.list_commands(context):  # a group may load them when they are asked for
+        for name in command.list_commands(context):  # a group may load them on demand
             if (below := command.get_command(context, name)) is not None:
                 _collect(below, f"{path} {name}", result)
 

@@ -1,7 +1,7 @@
 """The host: composes the plugins of a distribution into one frozen `Composition`, which the kernel runs.
 
 It finds plugins by their entry points, orders chains by the distribution's spine and the plugins' anchors, validates
-settings, and holds a composition to its lock. `__all__` is the whole face of the package.
+settings, and checks a composition against its lock. `__all__` lists all public names.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """The newel kernel: the mechanism of an agent runtime, without any vendor, agent type or tool.
 
-These names are all that a plugin needs of it: `__all__` is the contract, and what it does not name may change on any
-day. docs/reference/kernel.md says of each what it is for. They load when first used.
+A plugin needs only these names: `__all__` is the contract, and every other name may change at any time.
+docs/reference/kernel.md says what each name is for. Names load on first use.
 """
 
 from __future__ import annotations
 
 from newel_types import lazy_exports
 
-#: Module of the inside -> its names that are public.
+#: Internal module -> its public names.
 _NAMES = {
     "cancellation": "cancellations",
     "chains": (

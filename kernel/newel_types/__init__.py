@@ -1,7 +1,7 @@
 """Content types: JSON-compatible in both directions with the classes of the same name in ``google.genai.types``.
 
-Beside them stand the types of credentials, and what records are made of. `__all__` is the whole face of the package;
-its modules are private. A name is imported from its module when it is first used (PEP 562), so an ordinary text turn
+The package also has the types of credentials and the base of its records. `__all__` lists all public names; the
+modules are private. A name is imported from its module when it is first used (PEP 562), so an ordinary text turn
 pays for the few types it needs and not for the live API, grounding or retrieval.
 """
 
@@ -131,9 +131,9 @@ def _places(modules: Mapping[str, str]) -> dict[str, str]:
 
 
 _GENAI_PLACES = _places(_GENAI)
-#: The names that `google.genai.types` has, too, for who mirrors that module.
+#: The names that `google.genai.types` has, too, for a module that mirrors it.
 GENAI_NAMES = tuple(sorted(_GENAI_PLACES))
-#: `AuthConfig` is that of tools here; google-genai has another class of that name, for its server-side tools.
+#: `AuthConfig` is the one for tools here; google-genai has another class of that name, for its server-side tools.
 _PLACES = _GENAI_PLACES | {"GenaiAuthConfig": "newel_types.credentials"} | _places(_OWN)
 __all__ = sorted([*_PLACES, "GENAI_NAMES"])
 

@@ -45,7 +45,7 @@ class FunctionResponseFileData(ResponseModel):
 
 
 class DocumentMetadata(ResponseModel):
-    """The pages of a document that count."""
+    """The pages of a document to use."""
 
     start_page: int | None = None
     end_page: int | None = None
@@ -53,7 +53,7 @@ class DocumentMetadata(ResponseModel):
 
 
 class SpreadsheetMetadata(ResponseModel):
-    """The sheet and the cells that count."""
+    """The sheet and the cells to use."""
 
     visible_cells: str | None = None
     sheet_index: int | None = None
@@ -61,7 +61,7 @@ class SpreadsheetMetadata(ResponseModel):
 
 
 class AudioMetadata(ResponseModel):
-    """The part of an audio file that counts (offsets like '3.5s')."""
+    """The part of an audio file to use (offsets like '3.5s')."""
 
     start_offset: str | None = None
     end_offset: str | None = None

@@ -1,6 +1,6 @@
 """Credentials, and the requests for them.
 
-`secret_fields` names what is secret in them: no repr and no error shows it, and `sealed` takes it out.
+`secret_fields` names the secret ones of their fields: no repr and no error shows them, and `sealed` removes them.
 """
 
 import hashlib
@@ -16,8 +16,8 @@ from newel_types.auth_schemes import AnyAuthScheme
 from newel_types.records import Json
 from newel_types.wire import ResponseModel
 
-SECRET = "<secret>"  # noqa: S105 - what is shown in place of one
-#: What a request to a service adds to a credential, and a key of it must not depend on.
+SECRET = "<secret>"  # noqa: S105 - shown in place of a secret
+#: Fields that a request to a service adds to a credential; the credential's key must not depend on them.
 _PASSING = frozenset({"auth_uri", "state", "nonce", "redirect_uri", "expires_at", "expires_in"})
 
 
@@ -46,7 +46,7 @@ class Sealable(ResponseModel):
         return copy
 
     def secrets(self) -> Iterator[str]:
-        """Every secret text in it, those of unknown fields included."""
+        """Every secret text in the model, those of unknown fields included."""
         for name, value in self:
             hidden = name in self.secret_fields or name not in type(self).model_fields
             if isinstance(value, Sealable):
@@ -87,7 +87,7 @@ class HttpCredentials(Sealable):
 
 
 class HttpAuth(Sealable):
-    """What goes into the Authorization header: a scheme of RFC 7235 (``basic``, ``bearer``) and its credentials."""
+    """The content of the Authorization header: a scheme of RFC 7235 (``basic``, ``bearer``) and its credentials."""
 
     secret_fields = frozenset({"additional_headers"})
 
@@ -97,7 +97,7 @@ class HttpAuth(Sealable):
 
 
 class OAuth2Auth(Sealable):
-    """An OAuth2 or OpenID Connect client, where its authorization stands, and the tokens; times in seconds."""
+    """An OAuth2 or OpenID Connect client, the state of its authorization, and the tokens; times in seconds."""
 
     secret_fields = frozenset({
         "access_token", "auth_code", "auth_response_uri", "client_secret", "code_verifier", "id_token", "refresh_token",
@@ -108,7 +108,7 @@ class OAuth2Auth(Sealable):
     #: Where the user consents.
     auth_uri: str | None = None
     nonce: str | None = None
-    #: Comes back with the answer, which is refused without it.
+    #: Must come back with the answer; without it the answer is refused.
     state: str | None = None
     redirect_uri: str | None = None
     #: The URL that the service sent the user back to.
@@ -170,7 +170,7 @@ class ServiceAccount(Sealable):
 
 
 class ApiKey(Sealable):
-    """An API key, where code wraps it."""
+    """An API key, as code may wrap it."""
 
     secret_fields = frozenset({"api_key"})
 
@@ -196,10 +196,10 @@ class AuthCredential(Sealable):
 
 
 class AuthConfig(Sealable):
-    """A request for a credential: the scheme, what the app brings (`raw_auth_credential`), and the outcome.
+    """A request for a credential: the scheme, the app's part (`raw_auth_credential`), and the outcome.
 
-    `credential_key` is the name under which the credential is kept. Where none is given it is made of the scheme
-    and of what is not secret in the raw credential.
+    `credential_key` is the name under which the credential is kept. If none is given, it is made from the scheme
+    and from the fields of the raw credential that are not secret.
     """
 
     auth_scheme: AnyAuthScheme
@@ -222,7 +222,7 @@ class AuthConfig(Sealable):
         return None
 
     def get_credential_key(self) -> str:
-        """The key that is made where none is given."""
+        """The key that is used if none is given."""
         scheme, raw = self.auth_scheme, self.raw_auth_credential
         kind = scheme.type_.value if isinstance(scheme.type_, Enum) else scheme.type_
         name = f"adk_{kind}_{_digest(scheme)}_"
@@ -230,7 +230,7 @@ class AuthConfig(Sealable):
 
 
 def _identity(credential: AuthCredential) -> Json:
-    """Which service account it is, without its key; an OAuth2 client tells by its id."""
+    """The identity of a service account, without its key; an OAuth2 client is identified by its id."""
     account = credential.service_account
     if account is None:
         return {}
@@ -252,7 +252,7 @@ def _left_out(model: BaseModel) -> Json:
 
 
 class AuthToolArguments(Sealable):
-    """The arguments of ``adk_request_credential``: which call waits, and for what."""
+    """The arguments of ``adk_request_credential``: the call that waits, and the request for its credential."""
 
     function_call_id: str
     auth_config: AuthConfig

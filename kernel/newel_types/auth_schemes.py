@@ -28,7 +28,7 @@ class APIKeyIn(str, Enum):  # noqa: UP042
 
 
 class OAuthGrantType(str, Enum):  # noqa: UP042
-    """The OAuth2 flows by the name that a token request has for them."""
+    """The OAuth2 flows, by their names in a token request."""
 
     CLIENT_CREDENTIALS = "client_credentials"
     AUTHORIZATION_CODE = "authorization_code"
@@ -54,7 +54,7 @@ class _Declared(BaseModel):
 
 
 class SecurityBase(_Declared):
-    """What every scheme of OpenAPI has."""
+    """The fields that every scheme of OpenAPI has."""
 
     type_: SecuritySchemeType
     description: str | None = None
@@ -83,7 +83,7 @@ class HTTPBearer(HTTPBase):
 
 
 class OAuthFlow(_Declared):
-    """What every flow has; `scopes` maps a scope to its description."""
+    """The fields that every flow has; `scopes` maps a scope to its description."""
 
     refreshUrl: str | None = None
     scopes: dict[str, str] = Field(default_factory=dict)
@@ -102,7 +102,7 @@ class OAuthFlowPassword(OAuthFlow):
 
 
 class OAuthFlowClientCredentials(OAuthFlow):
-    """The client credentials flow: the app itself is the client, no user is asked."""
+    """The client credentials flow: the app itself is the client, and no user is asked."""
 
     tokenUrl: str
 
@@ -131,7 +131,7 @@ class OAuth2(SecurityBase):
 
 
 class ExtendedOAuth2(OAuth2):
-    """OAuth 2 whose end points, where a flow leaves them empty, are found at `issuer_url`."""
+    """OAuth 2; end points that a flow leaves empty are found at `issuer_url`."""
 
     issuer_url: str | None = None
 
@@ -157,7 +157,7 @@ class OpenIdConnectWithConfig(SecurityBase):
 
 
 class CustomAuthScheme(_Declared):
-    """A scheme of one's own, for which an auth provider is registered. A subclass gives `type_` a default."""
+    """A custom scheme, for which an auth provider is registered. A subclass gives `type_` a default."""
 
     type_: str
 
@@ -168,7 +168,7 @@ _GRANTS = {
     "implicit": OAuthGrantType.IMPLICIT,
     "password": OAuthGrantType.PASSWORD,
 }
-#: A field that only one kind of scheme has, for what comes without its type.
+#: Fields that only one kind of scheme has, to recognise a scheme that comes without its type.
 _TELLING = {
     "in": "apiKey", "in_": "apiKey", "scheme": "http", "flows": "oauth2", "openIdConnectUrl": "openIdConnect",
     "authorization_endpoint": "openIdConnect",
@@ -210,7 +210,7 @@ def _class_of(kind: object, value: Mapping[str, object]) -> type[BaseModel]:
 
 #: Any of the schemes.
 AuthScheme: TypeAlias = SecurityBase | CustomAuthScheme
-#: A field that holds one: read by its type, and written with all that its class has.
+#: The type of a field that holds a scheme: read by the scheme's type, and written with all fields of its class.
 AnyAuthScheme: TypeAlias = Annotated[SerializeAsAny[AuthScheme], BeforeValidator(read_scheme)]
 SecurityScheme: TypeAlias = APIKey | HTTPBase | OAuth2 | OpenIdConnect | HTTPBearer
 AuthSchemeType = SecuritySchemeType

@@ -1,4 +1,4 @@
-"""CacheMetadata: what a response says of the context cache behind it."""
+"""CacheMetadata: what a response says about the context cache that it used."""
 
 import time
 from typing import Self
@@ -20,7 +20,7 @@ class CacheMetadata(BaseModel):
     #: A hash of the instruction, the tools and the contents that are cached, or could be.
     fingerprint: str
     invocations_used: int | None = Field(default=None, ge=0)
-    #: How many contents are in the cache; without one, how many the request had.
+    #: The number of contents in the cache; without a cache, that of the request.
     contents_count: int = Field(ge=0)
     #: Seconds since the epoch.
     created_at: float | None = None
@@ -33,7 +33,7 @@ class CacheMetadata(BaseModel):
 
     @property
     def expire_soon(self) -> bool:
-        """Whether the cache is gone in two minutes."""
+        """Whether the cache expires within two minutes."""
         return self.expire_time is not None and time.time() > self.expire_time - _SOON_SECONDS
 
     def __str__(self) -> str:

@@ -17,7 +17,7 @@ else:
 
 
 class CachedContentUsageMetadata(ResponseModel):
-    """What a cached prompt holds."""
+    """The counts of what a cached prompt holds."""
 
     audio_duration_seconds: int | None = None
     image_count: int | None = None

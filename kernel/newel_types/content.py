@@ -95,7 +95,7 @@ class Part(Record):
             self._coerce()
 
     def _coerce(self) -> None:
-        """Turn foreign objects and dicts into ours; a text part, the usual one, has none, and one of sound its blob."""
+        """Turn foreign objects and dicts into ours. A text part, the usual one, has none; one of sound has its blob."""
         if self.inline_data.__class__ is Blob and self.video_metadata is None and self.media_resolution is None:
             return
         for name, cls in _PART_FIELDS.items():
@@ -127,7 +127,7 @@ class Part(Record):
 
     @classmethod
     def from_uri(cls, *, file_uri: str, mime_type: str | None = None) -> Part:
-        """A part that refers to a file by its URI; the MIME type is guessed from the name where it is not given."""
+        """A part that refers to a file by its URI; a MIME type that is not given is guessed from the name."""
         if mime_type is None:
             import mimetypes  # noqa: PLC0415 - rarely needed, and 0.4 ms of every start
 
@@ -143,7 +143,7 @@ class Part(Record):
 
     @classmethod
     def from_code_execution_result(cls, *, outcome: Outcome, output: str) -> Part:
-        """A part that holds what a code execution gave."""
+        """A part that holds the output of a code execution."""
         return cls(code_execution_result=CodeExecutionResult(outcome=outcome, output=output))
 
 
@@ -203,7 +203,7 @@ _CALLS, _RESPONSES = frozenset((FunctionCall, _FrozenCall)), frozenset((Function
 
 
 def freeze(content: Content) -> Content:
-    """Freeze `content` and all that it holds, in place; one that is frozen already is left alone."""
+    """Freeze `content` and all that it holds, in place; a content that is frozen already is left alone."""
     if content.__class__ is not Content:
         return content
     content.__class__ = FrozenContent
@@ -228,7 +228,7 @@ def _thawed(part: Part) -> Part:
     if Record._extras_exist or part.part_metadata is not None:
         return part.model_copy(deep=True)
     if part.text is not None and part.video_metadata is None:
-        # Nearly every part: nothing in it could be changed through the copy.
+        # Nearly every part: it holds nothing that could be changed through the copy.
         return Part(text=part.text, thought=part.thought, thought_signature=part.thought_signature)
     call, response = part.function_call, part.function_response
     if call is not None and call.partial_args is None:
@@ -246,9 +246,9 @@ def _thawed(part: Part) -> Part:
 class SharedContents(list[Content]):
     """A list of contents that shares frozen ones and copies one only when it is touched.
 
-    What a model request starts with: the session's own, frozen contents. Whoever reads or edits an
-    element through the list gets a copy that belongs to the request, so history never changes under an
-    edit. `frozen()` gives the elements as they are, for those who only read.
+    A model request starts with the session's own, frozen contents. Code that reads or edits an element
+    through the list gets a copy that belongs to the request, so an edit never changes the history.
+    `frozen()` gives the elements as they are, for code that only reads.
     """
 
     __slots__ = ()
@@ -285,7 +285,7 @@ class SharedContents(list[Content]):
         return list.pop(self, index)
 
     def copy(self) -> SharedContents:
-        """Another list over the same elements; touched ones are copied for it as for this one."""
+        """Another list over the same elements; those that were touched here are copied."""
         return SharedContents(deep_copy(c) if c.__class__ is Content else c for c in list.copy(self))
 
     def __add__(self, other: list[Content]) -> list[Content]:  # type: ignore[override] # contents only

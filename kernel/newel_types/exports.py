@@ -11,7 +11,7 @@ from typing import Any
 def lazy_exports(package: str, where: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of `package`; `where` maps a public name to the module that defines it.
 
-    ``module:attribute`` where the module has another name for it, ``module:`` where the name stands for the module.
+    ``module:attribute`` if the module has another name for it, ``module:`` if the name means the module itself.
     """
 
     def get(name: str) -> object:

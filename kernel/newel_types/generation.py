@@ -20,7 +20,7 @@ else:
 
 
 class FeatureSelectionPreference(WireEnum):
-    """What the choice of a model prefers."""
+    """The preference for the choice of a model."""
 
     FEATURE_SELECTION_PREFERENCE_UNSPECIFIED = "FEATURE_SELECTION_PREFERENCE_UNSPECIFIED"
     PRIORITIZE_QUALITY = "PRIORITIZE_QUALITY"

@@ -1,4 +1,4 @@
-"""Options of the HTTP request beneath a model call, and its raw response."""
+"""Options of the HTTP request of a model call, and its raw response."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ class HttpOptions(WireModel):
 
 
 class HttpResponse(ResponseModel):
-    """The raw response beneath a model response."""
+    """The raw HTTP response of a model response."""
 
     headers: dict[str, str] | None = None
     body: str | None = None

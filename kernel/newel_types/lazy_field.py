@@ -1,4 +1,4 @@
-"""UnmadeFields: the parts of an event that exist only once something touches them, and how they look until then."""
+"""Lazy fields: the parts of an event that exist only once something touches them, and what readers see before."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def lazy(slot: Any, make: Callable[[], Any], frozen: type[object], empty: Any) -
 
 
 class UnmadeFields:
-    """Undoes, after a dump of `owner`, what reading its lazy `slots` has made."""
+    """Unmakes, after a dump of `owner`, the values that the dump made by reading its lazy `slots`."""
 
     __slots__ = ("owner", "slots", "values")
 

@@ -87,7 +87,7 @@ class SlidingWindow(WireModel):
 
 
 class ContextWindowCompressionConfig(WireModel):
-    """Compresses the context from a number of tokens on."""
+    """Compresses the context once it has a number of tokens."""
 
     trigger_tokens: int | None = None
     sliding_window: SlidingWindow | None = None

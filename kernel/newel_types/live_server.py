@@ -54,7 +54,7 @@ class LiveServerSetupComplete(ResponseModel):
 
 
 class LiveServerContent(ResponseModel):
-    """What the model says, and how its turn goes on."""
+    """What the model says, and the state of its turn."""
 
     model_turn: Content | None = None
     turn_complete: bool | None = None

@@ -85,7 +85,7 @@ class Blob(Record):
             self._check(others)
 
     def _check(self, others: Json) -> None:
-        """Read the values as pydantic does; bytes and their MIME type, the usual ones, are what they should be."""
+        """Read the values as pydantic does; bytes with a MIME type, the usual case, do not get here."""
         own = {name: value for name in self.field_names if (value := getattr(self, name)) is not None}
         blob = Blob.model_validate(own | others)
         for name in ("_extra", *self.field_names):
@@ -109,7 +109,7 @@ class ExecutableCode(ResponseModel):
 
 
 class CodeExecutionResult(ResponseModel):
-    """What an execution of code gave."""
+    """The result of an execution of code."""
 
     outcome: Outcome | None = None
     output: str | None = None
@@ -162,7 +162,7 @@ class FunctionResponsePart(ResponseModel):
 
     @classmethod
     def from_uri(cls, *, file_uri: str, mime_type: str | None = None, display_name: str | None = None) -> Self:
-        """A part that refers to a file by its URI; the MIME type is guessed from the name where it is not given."""
+        """A part that refers to a file by its URI; a MIME type that is not given is guessed from the name."""
         if mime_type is None:
             import mimetypes  # noqa: PLC0415 - rarely needed, and 0.4 ms of every start
 

@@ -1,6 +1,6 @@
-"""The base of the types that every turn makes: slotted dataclasses that wear pydantic's methods.
+"""The base of the types that every turn makes: slotted dataclasses with pydantic's methods.
 
-Inside the runtime these objects are built without validation. Validation happens at the doors only
+Inside the runtime these objects are built without validation. Validation happens only at the doors
 (`model_validate`, `model_validate_json`), through one pydantic ``TypeAdapter`` per class, built at first use.
 
 Committed objects are *frozen* by swapping their class for a subclass whose attributes cannot be set:
@@ -30,7 +30,7 @@ from pydantic_core import CoreSchema, InitErrorDetails, core_schema, from_json, 
 from newel_types.sparse import SparseValues, slotted
 
 T = TypeVar("T")
-#: An object of JSON, as a dict.
+#: A JSON object, as a dict.
 Json: TypeAlias = dict[str, Any]
 
 WIRE_CONFIG = ConfigDict(
@@ -44,7 +44,7 @@ WIRE_CONFIG = ConfigDict(
 )
 
 
-#: True while a door is built: the record classes it reaches are then part of its one schema.
+#: True while a door (the TypeAdapter of a class) is built: the record classes it reaches become part of its schema.
 _building_door: ContextVar[bool] = ContextVar("building_door", default=False)
 
 
@@ -56,12 +56,12 @@ class Record:
     """Pydantic's familiar methods over a slotted dataclass, with unknown fields kept."""
 
     __slots__ = ("_extra",)
-    #: Unknown fields by the name they came under; unset where there are none.
+    #: Unknown fields, by the name under which they came; unset if the object has none.
     _extra: Json | None
     __pydantic_config__: ClassVar[ConfigDict] = WIRE_CONFIG
     #: The names of the fields, in order.
     field_names: ClassVar[tuple[str, ...]]
-    #: Those of them that few objects have, and their value for an object that has none of them (see `sparse`).
+    #: The fields that few objects have, and the value for an object that has none of them (see the module `sparse`).
     sparse: ClassVar[tuple[str, ...]] = ()
     no_sparse: ClassVar[SparseValues]
     sparse_values: SparseValues
@@ -76,8 +76,8 @@ class Record:
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         if not _building_door.get():
-            # Inside somebody else's model a record goes through its own door: its unknown fields stay
-            # kept there, and the model does not build the graph of record classes before it needs it.
+            # Inside another model a record goes through its own door: its unknown fields are kept
+            # there, and the model does not build the graph of record classes before it needs it.
             return core_schema.no_info_plain_validator_function(
                 cls.model_validate,
                 serialization=core_schema.plain_serializer_function_ser_schema(dump_nested, info_arg=True),
@@ -109,7 +109,7 @@ class Record:
 
     @classmethod
     def model_validate(cls, obj: object, **_: object) -> Self:
-        """An instance from a dict, from one of its own kind (returned as it is) or from a foreign pydantic object."""
+        """An instance from a dict, from an instance (returned as it is) or from a foreign pydantic object."""
         if isinstance(obj, cls):
             return obj
         obj = as_plain(obj)
@@ -214,7 +214,7 @@ def record(cls: type[Any]) -> Any:
 def forbid_extra(cls: type[T]) -> type[T]:
     """Let the constructor of a record refuse unknown fields with pydantic's ValidationError, not a TypeError.
 
-    Only what is read from JSON keeps them.
+    Only an object read from JSON keeps them.
     """
     make = cls.__init__
     names = frozenset(field.name for field in dataclasses.fields(cls))  # type: ignore[arg-type]  # a record is one
@@ -245,7 +245,7 @@ def as_plain(value: object) -> Any:
     """`value` itself, or the dict of a foreign pydantic object (google-genai's, for one)."""
     if isinstance(value, (Record, dict, type)) or not hasattr(value, "model_dump"):
         return value
-    # By alias, because a field that is unknown here is kept under the name that the wire has for it.
+    # By alias, because a field that is unknown here is kept under its name on the wire.
     return value.model_dump(exclude_none=True, by_alias=True)
 
 
@@ -295,14 +295,14 @@ def deep_copy(value: Any) -> Any:
 
 @cache
 def _copier(plain: type[Record], deep: bool) -> Callable[[Any, Any], None]:
-    """What copies the fields of one record of the class to another; written out, which takes a third of a loop's time.
+    """A function that copies a record's fields to another; generated code, which takes a third of a loop's time.
 
     (`dataclasses` makes constructors in the same way.)
     """
     value = "v if (v := old.{0}).__class__ in ATOMS else deep_copy(v)" if deep else "old.{0}"
     lines = "".join(f"    new.{name} = {value.format(name)}\n" for name in plain._common)
     space: Json = {"ATOMS": ATOMS, "deep_copy": deep_copy}
-    exec(f"def copy_fields(old, new):\n{lines}", space)  # noqa: S102 - of names of fields alone
+    exec(f"def copy_fields(old, new):\n{lines}", space)  # noqa: S102 - made of field names alone
     return space["copy_fields"]  # type: ignore[no-any-return]
 
 
@@ -335,7 +335,7 @@ def _split_unknown(data: object, error: ValidationError) -> tuple[Any, _Unknown]
 
 
 def _real_path(data: object, loc: tuple[Any, ...]) -> tuple[Any, ...]:
-    """`loc` without the steps that name a schema (a union's member, say) and not a key."""
+    """`loc` without the steps that name a part of the schema (a union's member, say) instead of a key."""
     path: list[Any] = []
     for step in loc[:-1]:
         if (isinstance(data, dict) and step in data) or (isinstance(data, list) and isinstance(step, int)):
@@ -358,7 +358,7 @@ def _keep_unknown(cls: type[Any], data: object, error: ValidationError) -> Any:
 
 
 def _attach(root: Any, unknown: _Unknown) -> Any:
-    """Hang each unknown value on the record it belonged to."""
+    """Attach each unknown value to the record that it belongs to."""
     for path, value in unknown:
         owner, deepest, tail = root, root, path
         for i, step in enumerate(path[:-1]):

@@ -20,7 +20,7 @@ class HarmCategory(WireEnum):
 
 
 class HarmBlockMethod(WireEnum):
-    """Whether a block goes by probability or by severity, too."""
+    """Whether blocking goes by probability alone, or by severity too."""
 
     HARM_BLOCK_METHOD_UNSPECIFIED = "HARM_BLOCK_METHOD_UNSPECIFIED"
     SEVERITY = "SEVERITY"
@@ -28,7 +28,7 @@ class HarmBlockMethod(WireEnum):
 
 
 class HarmBlockThreshold(WireEnum):
-    """From which level on content is blocked."""
+    """The level from which on content is blocked."""
 
     HARM_BLOCK_THRESHOLD_UNSPECIFIED = "HARM_BLOCK_THRESHOLD_UNSPECIFIED"
     BLOCK_LOW_AND_ABOVE = "BLOCK_LOW_AND_ABOVE"
@@ -39,7 +39,7 @@ class HarmBlockThreshold(WireEnum):
 
 
 class HarmProbability(WireEnum):
-    """How likely content is harmful."""
+    """How likely content is to be harmful."""
 
     HARM_PROBABILITY_UNSPECIFIED = "HARM_PROBABILITY_UNSPECIFIED"
     NEGLIGIBLE = "NEGLIGIBLE"

@@ -13,7 +13,7 @@ else:
 
 
 class PhishBlockThreshold(WireEnum):
-    """From which confidence on a malicious site is left out."""
+    """The confidence from which on a malicious site is left out."""
 
     PHISH_BLOCK_THRESHOLD_UNSPECIFIED = "PHISH_BLOCK_THRESHOLD_UNSPECIFIED"
     BLOCK_LOW_AND_ABOVE = "BLOCK_LOW_AND_ABOVE"
@@ -25,7 +25,7 @@ class PhishBlockThreshold(WireEnum):
 
 
 class Environment(WireEnum):
-    """What computer use operates."""
+    """The environment that computer use operates."""
 
     ENVIRONMENT_UNSPECIFIED = "ENVIRONMENT_UNSPECIFIED"
     ENVIRONMENT_BROWSER = "ENVIRONMENT_BROWSER"
@@ -92,7 +92,7 @@ class EnterpriseWebSearch(WireModel):
 
 
 class DynamicRetrievalConfig(WireModel):
-    """From which score on the model searches."""
+    """The score from which on the model searches."""
 
     dynamic_threshold: float | None = None
     mode: DynamicRetrievalConfigMode | None = None
@@ -113,7 +113,7 @@ class GoogleMapsRouting(WireModel):
 
 
 class GoogleMapsGroundingTypes(WireModel):
-    """What maps ground an answer in."""
+    """What an answer is grounded in: places, routes."""
 
     places: GoogleMapsPlaces | None = None
     routing: GoogleMapsRouting | None = None

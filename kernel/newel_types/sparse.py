@@ -1,7 +1,7 @@
 """Rare fields of a record class: an object has one slot for all of them, and most objects share the value of that slot.
 
 An event has thirty fields and uses ten. With a slot for each, making one costs a quarter more, and the events
-of a session take a fifth more memory, for what they do not say.
+of a session take a fifth more memory, for fields that are empty.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any, ClassVar
 
 
 class SparseValues:
-    """The rare fields of one object; a subclass has a slot for each. `nothing` stands for all that have none."""
+    """The rare fields of one object; a subclass has a slot for each. Objects that have none share `nothing`."""
 
     __slots__ = ()
     names: ClassVar[tuple[str, ...]]
     nothing: ClassVar[SparseValues]
 
     def copy(self, of_value: Callable[[object], object] | None = None) -> SparseValues:
-        """The same values (or of copies of them) for another object; the empty one is shared."""
+        """The same values for another object, each passed through `of_value` if given; the empty instance is shared."""
         if self is self.nothing:
             return self
         new = object.__new__(type(self))
@@ -31,7 +31,7 @@ class SparseValues:
 
 
 def slotted(cls: Any) -> Any:
-    """The dataclass `cls` anew, with a slot for each of its own fields but those that it names in `sparse`."""
+    """The dataclass `cls`, made again with a slot for each of its own fields except those that it names in `sparse`."""
     inherited = {name for base in cls.__bases__ for name in getattr(base, "field_names", ())}
     own = [field.name for field in dataclasses.fields(cls) if field.name not in inherited]
     sparse: tuple[str, ...] = cls.__dict__.get("sparse", ())
@@ -46,7 +46,7 @@ def slotted(cls: Any) -> Any:
 
 
 def set_sparse(owner: Any, values: Mapping[str, Any]) -> None:
-    """Set rare fields that a constructor got; one that there is none of is refused as any wrong argument."""
+    """Set the rare fields that a constructor got; an unknown one raises TypeError, as any wrong argument does."""
     if unknown := [name for name in values if name not in owner.sparse]:
         raise TypeError(f"{type(owner).__name__}() got unexpected keyword argument(s): {', '.join(unknown)}")
     for name, value in values.items():
@@ -61,13 +61,13 @@ def _empty(kind: type[SparseValues]) -> SparseValues:
 
 
 def _field(name: str, kind: type[SparseValues]) -> property:
-    """A property over a slot of the object's values; an object gets a values of its own with its first value."""
+    """A property over a slot of `sparse_values`; an object gets an instance of its own with its first value."""
     nothing = kind.nothing
 
     def write(self: Any, value: Any) -> None:
         try:
             values = self.sparse_values
-        except AttributeError:  # it is being validated or unpickled: the first of its rare fields
+        except AttributeError:  # the first rare field while it is validated or unpickled
             values = self.sparse_values = nothing
         if values is nothing:
             if value is None:

@@ -29,7 +29,7 @@ else:
 _LATE_FILE = Late("files:File")
 _LATE_SCHEMA = Late("schema:Schema")
 _LATE_TOOL = Late("tools:Tool")
-#: A dict with one of these keys is a Content, with one of the others a File; every other one is a Part.
+#: A dict with one of these keys is a Content, with one of `_FILE_KEYS` a File; any other dict is a Part.
 _CONTENT_KEYS = frozenset(("parts", "role"))
 _FILE_NAMES = ("uri", "name", "display_name", "mime_type", "download_uri", "size_bytes", "sha256_hash", "state")
 _FILE_KEYS = frozenset((*_FILE_NAMES, *map(to_camel, _FILE_NAMES)))
@@ -38,8 +38,8 @@ _FILE_KEYS = frozenset((*_FILE_NAMES, *map(to_camel, _FILE_NAMES)))
 class Reader:
     """Marks a field as read by one function, where pydantic would try every member of a union.
 
-    The function tells the members apart by their keys, so that an unknown key in one of them stays an
-    unknown key and does not make it another member.
+    The function tells the members apart by their keys, so that a member with an unknown key is not
+    taken for another member.
     """
 
     __slots__ = ("read", "shown")

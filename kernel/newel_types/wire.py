@@ -1,7 +1,7 @@
 """The bases of the wire types: pydantic models in camelCase JSON, enums that tolerate new values, late field types.
 
-The modules of models do without ``from __future__ import annotations``: pydantic compiles every annotation that
-is a string, which is a fifth of what importing such a module costs.
+The modules with models do without ``from __future__ import annotations``: pydantic compiles every annotation that
+is a string, which is a fifth of the cost of importing such a module.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class WireModel(BaseModel):
 
     @classmethod
     def model_validate(cls, obj: Any, **options: Any) -> Self:
-        """An instance from a dict, an instance of its own or a foreign object (options as pydantic's)."""
+        """An instance from a dict, another instance or a foreign object (options as pydantic's)."""
         if isinstance(obj, BaseModel) and not isinstance(obj, cls):
-            # It has no camelCase attributes, and to ask a pydantic object for each in vain is ten times the rest.
+            # It has no camelCase attributes, and looking for each of them in vain costs ten times the rest.
             options = {"by_alias": False, "by_name": True, **options}
         return super().model_validate(obj, **options)
 
@@ -59,7 +59,7 @@ class WireEnum(str, Enum):  # noqa: UP042 - str() shows the member as google-gen
 
 
 def show(kind: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-    """The JSON schema of `kind` in place of the one that `handler` was called for."""
+    """The JSON schema of `kind`, in place of the type that `handler` was made for."""
     # Wrapped, because a handler looks at a schema's own JSON-schema functions only below the top.
     schema = TypeAdapter(kind).core_schema
     return handler(core_schema.json_or_python_schema(json_schema=schema, python_schema=schema))
@@ -68,8 +68,8 @@ def show(kind: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
 class Late:
     """Marks a field whose type is imported and built when the field gets its first value.
 
-    pydantic builds a model together with everything it can reach; a late field keeps a rarely used
-    branch (and its modules) out of that, at the price of one Python call when the field is set.
+    pydantic builds a model together with every type it can reach; a late field keeps a rarely used
+    branch (and its modules) out, at the price of one Python call when the field is set.
     """
 
     __slots__ = ("_path", "_type")
@@ -79,7 +79,7 @@ class Late:
         self._type: Any = None
 
     def resolve(self) -> Any:
-        """The class that the path ``module:Class`` names; a bare module name is one of this package's."""
+        """The class that the path ``module:Class`` names; a bare module name means a module of this package."""
         if self._type is None:
             module, _, name = self._path.partition(":")
             module = module if "." in module else f"{__package__}.{module}"
@@ -106,7 +106,7 @@ def built(value: object) -> object:
     """`value`, which pydantic then serialises by its own class.
 
     A class that never validated anything (its instance was unpickled, or made by `model_construct`) is
-    completed first; it has no serializer before.
+    completed first, because it has no serializer yet.
     """
     if isinstance(value, BaseModel) and not value.__pydantic_complete__:
         type(value).model_rebuild()

@@ -1,6 +1,6 @@
 """newel: an agent runtime whose every part is a plugin.
 
-The names everybody uses; they load when first used. An agent is an `Agent` with a `model`, an `instruction` and
+The most used names, which load when first used. An agent is an `Agent` with a `model`, an `instruction` and
 `tools`; `run(agent, "...")` gives its answer, a `Runner` its events. A plugin is a `BasePlugin`, or anything with
 `@hookimpl` functions. The rest is in the sub-packages, under the names of `google.adk`: `newel.agents`, `newel.tools`,
 `newel.models`, `newel.sessions`, `newel.plugins`, `newel.testing`.

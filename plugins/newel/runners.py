@@ -25,7 +25,7 @@ __all__ = ["InMemoryRunner", "Runner"]
 
 
 def as_root(node: Any) -> BaseAgent:
-    """The agent that runs `node`, which may be one itself."""
+    """The agent that runs `node`; it may be `node` itself."""
     if isinstance(node, BaseAgent):
         return node
     agent: BaseAgent = import_module("newel.workflow.root_run").as_agent(node)
@@ -69,7 +69,7 @@ class Runner(BaseRunner):
         base = composition if composition is not None else newel_compose.compose_once(distribution)
         composed = newel_compose.extend(base, objects)
 
-        # What opens stores loads with the first runner, not with its class.
+        # The code that opens stores loads with the first runner, not with its class.
         services = runs.open_services(
             composed, app, session_service, artifact_service, memory_service, credential_service
         )
@@ -83,7 +83,7 @@ class Runner(BaseRunner):
             artifact_service=services.artifact,
             memory_service=services.memory,
             credential_service=services.credential,
-            # An app that brings its own store stands for itself: its sessions may have been made under another name.
+            # An app with its own store has sessions created: its old ones may have been made under another name.
             auto_create_session=auto_create_session or getattr(app, "session_service", None) is not None,
         )
 
@@ -99,11 +99,11 @@ class Runner(BaseRunner):
         yield_user_message: bool = False,
         abort_signal: runs.AbortSignal | None = None,
     ) -> AsyncGenerator[Event, None]:
-        """Run one invocation; yield its events, each committed before the agent goes on.
+        """Run one invocation; yield its events, each committed before the agent continues.
 
         `new_message` starts a turn (a Content, text, or a tool's result that the agent waits for);
-        `invocation_id` resumes one that was interrupted. Once `abort_signal` (an asyncio.Event, say) is set, what
-        runs is cancelled, and the events end.
+        `invocation_id` resumes one that was interrupted. Once `abort_signal` (an asyncio.Event, say) is set, the
+        run is cancelled, and the events end.
         """
         events = BaseRunner.run_async(
             self, user_id=user_id, session_id=session_id, invocation_id=invocation_id, new_message=new_message,
@@ -124,7 +124,7 @@ class Runner(BaseRunner):
     ) -> AsyncGenerator[Event, None]:
         """Run one invocation over a live connection; yield its events until the queue is closed or the service ends it.
 
-        What the user says goes into `live_request_queue` (a LiveRequestQueue) meanwhile. `session` is deprecated: pass
+        The user's input goes into `live_request_queue` (a LiveRequestQueue) meanwhile. `session` is deprecated: pass
         `user_id` and `session_id`.
         """
         if session is not None:
@@ -167,9 +167,9 @@ class Runner(BaseRunner):
         quiet: bool = False,
         verbose: bool = False,
     ) -> list[Event]:
-        """Send one message after the other and print what is said (with `verbose`, tool calls and data too).
+        """Send one message after the other and print the conversation (with `verbose`, tool calls and data too).
 
-        The session is made where there is none, and continued where there is one.
+        The session is created if it does not exist, else continued.
         """
         where: dict[str, Any] = {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
         if await self.session_service.get_session(**where) is None:
@@ -187,7 +187,7 @@ class Runner(BaseRunner):
         return events
 
     async def delete_session(self, *, user_id: str, session_id: str) -> None:
-        """Delete a session, then its artifacts; those of its user stay, and so do those in a foreign kind of store."""
+        """Delete a session, then its artifacts; its user's stay, and so do those in a foreign kind of store."""
         where = {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
         await self.session_service.delete_session(**where)
         if isinstance(self.artifact_service, artifacts.ArtifactStore):
@@ -196,9 +196,9 @@ class Runner(BaseRunner):
     async def fork_session(
         self, *, user_id: str, session_id: str, new_session_id: str | None = None, events: int | None = None
     ) -> Session:
-        """A new session with the first `events` events of one (all where None), and copies of their artifacts.
+        """A new session with the first `events` events of a session (all if None), and copies of their artifacts.
 
-        Raises SessionNotFoundError, and AlreadyExistsError where there is a session of the new id.
+        Raises SessionNotFoundError, and AlreadyExistsError if a session with the new id exists.
         """
         return await sessions.fork_session(
             self.session_service, self.artifact_service, app_name=self.app_name, user_id=user_id,
@@ -215,10 +215,10 @@ class Runner(BaseRunner):
             await self._end(session, None, None)
 
     async def compact_async(self, *, user_id: str, session_id: str, keep: int = 0) -> Event | None:
-        """Have a session summarised now, but for its last `keep` events; the summary's event, None: there was nothing.
+        """Summarise a session now, except its last `keep` events; return the summary's event, None: there was nothing.
 
-        What writes it is the app's `events_compaction_config`, else the model of its first LLM agent. Nobody else has
-        the session meanwhile, and its events stay in the log.
+        The summarizer of the app's `events_compaction_config` writes it, else the model of its first LLM agent. No
+        other run has the session meanwhile, and its events stay in the log.
         """
         session = await self._open(user_id, session_id, RunConfig(), resumes=False)
         try:
@@ -232,7 +232,7 @@ class Runner(BaseRunner):
 
 
 class InMemoryRunner(Runner):
-    """A Runner whose stores live in this process, and which creates a session that it does not find."""
+    """A Runner whose stores live in this process, and which creates missing sessions."""
 
     def __init__(
         self,

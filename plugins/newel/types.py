@@ -16,7 +16,7 @@ def __getattr__(name: str) -> object:
     if name not in newel_types.GENAI_NAMES and name != "FrozenError":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(newel_types, "GenaiAuthConfig" if name == "AuthConfig" else name)
-    globals()[name] = value  # found here at once from now on
+    globals()[name] = value  # found here directly from now on
     return value
 
 

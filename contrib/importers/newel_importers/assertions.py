@@ -8,7 +8,7 @@ from typing import Any
 from newel_importers.documents import text_of
 from newel_importers.wishes import Wishes
 
-#: Texts that the answer has: (all of them, whatever their case).
+#: Assertions on texts in the answer: (all texts are required, case is ignored).
 _CONTAINS = {
     "contains": (True, False), "contains-all": (True, False), "contains-any": (False, False),
     "icontains": (True, True), "icontains-all": (True, True), "icontains-any": (False, True),
@@ -17,7 +17,7 @@ _RUBRICS = ("llm-rubric", "model-graded-closedqa", "g-eval")
 
 
 def wish(wishes: Wishes, kind: str, value: Any, threshold: Any) -> bool:
-    """Take an assertion up; False where newel has no counterpart of it."""
+    """Add an assertion to `wishes`; False where newel has no counterpart for it."""
     negated, name = kind.startswith("not-"), kind.removeprefix("not-")
     if name in _CONTAINS:
         return _contained(wishes, name, value, negated)
@@ -44,7 +44,7 @@ def _contained(wishes: Wishes, name: str, value: Any, negated: bool) -> bool:
         return False
     texts = [text_of(one) for one in (value if isinstance(value, list) else [value])]
     if negated and every and len(texts) > 1:
-        return False  # not all of them: one may be there
+        return False  # not all of them: some may be present
     if every and not ignore_case and not negated:
         for text in texts:
             wishes.contains(text)
@@ -58,11 +58,11 @@ def _contained(wishes: Wishes, name: str, value: Any, negated: bool) -> bool:
 
 def _pattern(wishes: Wishes, pattern: str, negated: bool) -> bool:
     if re.search(r"\\[1-9]", pattern):
-        return False  # patterns are joined, and then its groups have other numbers
+        return False  # patterns are joined, which renumbers their groups
     try:
-        re.compile(rf"(?=[\s\S]*(?:{pattern}))")  # as it is looked for
+        re.compile(rf"(?=[\s\S]*(?:{pattern}))")  # as `Wishes.matches` uses it
     except re.error:
-        return False  # of another dialect
+        return False  # another dialect of regular expressions
     wishes.matches(pattern, negated=negated)
     return True
 

@@ -18,7 +18,7 @@ _NO_ID = re.compile(r"[^\w.-]+")
 
 
 def data_of(name: str, text: str) -> Any:
-    """The data of a YAML or JSON file; a ConfigurationError with its line where it is none."""
+    """The data of a YAML or JSON file; raises ConfigurationError with the line where it is neither."""
     try:
         return _parsed(text)
     except yaml.MarkedYAMLError as error:
@@ -30,7 +30,7 @@ def data_of(name: str, text: str) -> Any:
 
 @lru_cache(maxsize=4)
 def _parsed(text: str) -> Any:
-    """A file is looked at by each reader, and parsed once."""
+    """Parse a file once, though each reader looks at it."""
     return json.loads(text) if text.lstrip().startswith(("{", "[")) and _is_json(text) else yaml.safe_load(text)
 
 
@@ -48,7 +48,7 @@ def is_document(name: str) -> bool:
 
 
 def peek(name: str, text: str) -> Any:
-    """The data of a file; None where it cannot be read: another reader may know it."""
+    """The data of a file; None where it cannot be parsed: another reader may know the format."""
     try:
         return data_of(name, text)
     except ConfigurationError:
@@ -56,7 +56,7 @@ def peek(name: str, text: str) -> Any:
 
 
 def lines_of(name: str, text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The objects of a JSONL file with their lines; a ConfigurationError names a line that is none."""
+    """The objects of a JSONL file with their line numbers; a ConfigurationError names a line that is not an object."""
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
@@ -75,19 +75,19 @@ def text_of(value: Any) -> str:
 
 
 def turn(message: str, answer: Any = None) -> Invocation:
-    """A message of the user, with the answer that is expected of it."""
+    """A message of the user, with the expected answer."""
     final = None if answer is None else Content(role="model", parts=[Part(text=text_of(answer))])
     return Invocation(user_content=Content(role="user", parts=[Part(text=message)]), final_response=final)
 
 
 class Ids:
-    """The ids of a file's cases: each once."""
+    """Gives each case of a file a unique id."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
 
     def new(self, wish: object, number: int) -> str:
-        """`wish` as an id; `case_<number>` where nothing is wished."""
+        """`wish` as an id; `case_<number>` where `wish` is empty."""
         base = _NO_ID.sub("_", str(wish)).strip("_")[:80] if wish else ""
         base = base or f"case_{number}"
         name, count = base, 1
@@ -101,6 +101,6 @@ class Ids:
 def case(
     eval_id: str, turns: list[Invocation], criteria: dict[str, Any], missing: list[str], source: dict[str, Any]
 ) -> EvalCase:  # fmt: skip
-    """A case; it is skipped where something of it is `missing` here."""
+    """A case; it is skipped if `missing` names features without a counterpart in newel."""
     skip = f"newel has no counterpart of {', '.join(dict.fromkeys(missing))}" if missing else False
     return EvalCase(eval_id=eval_id, conversation=turns, criteria=criteria, skip=skip, source=source)

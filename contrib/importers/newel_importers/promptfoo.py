@@ -1,4 +1,4 @@
-"""Tests of promptfoo: of a configuration, a list of tests, JSON lines or a CSV table."""
+"""Tests of promptfoo, from a configuration, a list of tests, JSON lines or a CSV table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _EXPECTED = re.compile(r"__expected\d*")
 
 
 def reads(name: str, text: str) -> bool:
-    """Whether it has tests of promptfoo: with `vars` or `assert`, or a column `__expected`."""
+    """Whether the file has promptfoo tests: objects with `vars` or `assert`, or a column `__expected`."""
     lower = name.lower()
     if lower.endswith(".csv"):
         return "__expected" in text.partition("\n")[0]
@@ -40,7 +40,7 @@ def reads(name: str, text: str) -> bool:
 
 
 def cases(name: str, text: str) -> Iterator[EvalCase]:
-    """A case for each test, prompt and value of a variable that is a list."""
+    """A case for each combination of a test, a prompt and the values of list variables."""
     config = _config(name, text)
     prompts: list[str | None] = [_prompt(one, name) for one in config.get("prompts") or ()]
     prompts = prompts or [None]
@@ -88,7 +88,7 @@ def _config(name: str, text: str) -> Mapping[str, Any]:
 
 
 def _of_row(row: Mapping[str | None, Any]) -> dict[str, Any]:
-    """A test of a row: columns that begin with two underscores are promptfoo's own."""
+    """The test in a row; columns that begin with two underscores are promptfoo's own."""
     variables = {key: value for key, value in row.items() if key is not None and not key.startswith("__")}
     expected = [value for key, value in row.items() if key and _EXPECTED.fullmatch(key) and value]
     test: dict[str, Any] = {"vars": variables, "assert": [_short(value) for value in expected]}
@@ -98,7 +98,7 @@ def _of_row(row: Mapping[str | None, Any]) -> dict[str, Any]:
 
 
 def _short(text: str) -> dict[str, Any]:
-    """An assertion of a cell: ``type:value``, ``type(threshold):value``, or the answer itself."""
+    """The assertion in a cell: ``type:value``, ``type(threshold):value``, or the answer itself."""
     match = re.fullmatch(r"((?:not-)?[a-z][a-z-]*)(?:\(([\d.]+)\))?:\s*(.*)", text, re.DOTALL)
     if match is None:
         return {"type": "equals", "value": text}
@@ -123,7 +123,7 @@ def _prompt(one: Any, name: str) -> str:
 
 
 def _each(variables: Mapping[str, Any], name: str) -> Iterator[dict[str, Any]]:
-    """The variables with each value of those that are lists."""
+    """The variables, once for each combination of the values of list variables."""
     for key, value in variables.items():
         if isinstance(value, str) and value.startswith("file://"):
             raise ConfigurationError(f"{name}: the variable {key!r} stands in the file {value}; put its value here")
@@ -133,7 +133,7 @@ def _each(variables: Mapping[str, Any], name: str) -> Iterator[dict[str, Any]]:
 
 
 def _filled(value: Any, variables: Mapping[str, Any], missing: list[str]) -> Any:
-    """A template with its variables; what else stands in it is `missing`."""
+    """A template with its variables filled in; other template syntax is added to `missing`."""
     if isinstance(value, list):
         return [_filled(one, variables, missing) for one in value]
     if not isinstance(value, str):

@@ -49,7 +49,7 @@ def _spec(spec: Any, where: str) -> tuple[str, Any]:
 def _wish(wishes: Wishes, kind: str, options: Any, one: Mapping[str, Any]) -> bool:
     if kind == "EqualsExpected":
         expected = one.get("expected_output")
-        # Without an expected output it says nothing.
+        # Without an expected output it requires nothing.
         return expected is None or wishes.metric("equals", {"value": text_of(expected)})
     if kind == "Equals":
         return wishes.metric("equals", {"value": text_of(_first(options, "value"))})
@@ -63,7 +63,7 @@ def _wish(wishes: Wishes, kind: str, options: Any, one: Mapping[str, Any]) -> bo
             wishes.contains(text_of(value))
         return True
     if kind == "IsInstance":
-        return bool(_first(options, "type_name") == "str")  # an agent's answer is one
+        return bool(_first(options, "type_name") == "str")  # an agent's answer is always a str
     return _judged(wishes, kind, options)
 
 

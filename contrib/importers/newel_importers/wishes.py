@@ -1,4 +1,4 @@
-"""Wishes: what a case wants of an answer, as criteria of newel."""
+"""Wishes: what a case requires of an answer, as newel's criteria."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _RUBRICS = "rubric_based_final_response_quality_v1"
 
 
 class Wishes:
-    """Collects what is wanted of one case; several wishes of a kind hold together."""
+    """Collects the wishes of one case; several wishes of a kind must all hold."""
 
     def __init__(self) -> None:
         self._contained: list[str] = []
@@ -19,17 +19,17 @@ class Wishes:
         self._others: dict[str, Any] = {}
 
     def contains(self, text: str) -> None:
-        """The answer has `text`."""
+        """Require that the answer contains `text`."""
         self._contained.append(text)
 
     def matches(self, pattern: str, *, negated: bool = False) -> None:
-        """`pattern` is found in the answer, or nowhere."""
+        """Require that `pattern` is found in the answer, or that it is not."""
         self._patterns.append(rf"(?{'!' if negated else '='}[\s\S]*(?:{pattern}))")
 
     def one_of(
         self, texts: list[str], *, ignore_case: bool = False, negated: bool = False, start: bool = False
     ) -> None:
-        """The answer has one of `texts`, or begins with one; or none of them."""
+        """Require that the answer contains, or begins with, one of `texts`; or none of them."""
         flag = "(?i:" if ignore_case else "(?:"
         choice = f"{flag}{'|'.join(map(re.escape, texts))})"
         if start:
@@ -38,16 +38,16 @@ class Wishes:
             self.matches(choice, negated=negated)
 
     def differs(self, text: str) -> None:
-        """The answer is not `text`."""
+        """Require that the answer is not `text`."""
         self._patterns.append(rf"(?!\s*{re.escape(text.strip())}\s*\Z)")
 
     def rubric(self, text: str, judge: str | None = None) -> None:
-        """A judge finds that `text` holds."""
+        """Require that a judge finds that `text` holds."""
         self._rubrics.append(text)
         self._judge = self._judge or judge
 
     def metric(self, name: str, criterion: Any) -> bool:
-        """A metric of newel's; False where the case has another wish of it."""
+        """Require a metric of newel; False where the case already has another criterion for it."""
         if name in self._others and self._others[name] != criterion:
             return False
         self._others[name] = criterion

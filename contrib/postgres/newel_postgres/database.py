@@ -21,7 +21,7 @@ from newel_kernel import ConfigurationError
 if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy
 
-#: What another attempt may not meet: a lost connection, a server that starts or stops, a deadlock.
+#: Errors that another attempt may not meet: a lost connection, a server that starts or stops, a deadlock.
 _PASSING = (
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,
@@ -39,9 +39,9 @@ _WRONG = (
     asyncpg.InsufficientPrivilegeError,
     asyncpg.ClientConfigurationError,
 )
-#: Migrations of all processes take turns by this number; no lock outlives its transaction.
+#: The advisory lock by which the migrations of all processes take turns; no lock outlives its transaction.
 _MIGRATION_LOCK = 0x6E6577656C
-#: The parameters of a URL that are ours and not libpq's.
+#: URL parameters that are newel's and not libpq's.
 _OURS = ("schema", "pool_size", "proxy")
 
 
@@ -54,19 +54,19 @@ class Access:
     pool_size: int
     proxy: bool
     patience: float
-    #: What the database has, in messages.
+    #: What the database holds, for messages.
     what: str = "session store"
 
     @property
     def shown(self) -> str:
-        """The place without a password."""
+        """The database's address without a password, for messages."""
         parts = urlsplit(self.url)
         host = f"{parts.hostname or 'PGHOST'}{f':{parts.port}' if parts.port else ''}"
         return repr(f"postgresql://{host}{parts.path}{f'?schema={self.schema}' if self.schema else ''}")
 
 
 def access_of(url: str, schema: str, pool_size: int, proxy: bool, patience: float, what: str) -> Access:
-    """The access that a URL names with its own parameters, which win over a `pool_size` and add to the others."""
+    """The access for a URL. Its `pool_size` wins; its other parameters fill in what the arguments leave out."""
     if pool_size < 1:
         raise ConfigurationError(f"pool_size is {pool_size}: at least one connection is needed")
     parts = urlsplit(url)
@@ -111,7 +111,7 @@ class PostgresDatabase(PooledDatabase):
 class PostgresPool(Pool):
     def __init__(self, access: Access) -> None:
         self._access = access
-        # No statement outlives its transaction behind a proxy, and nothing is left that had to be reset.
+        # Behind a proxy no statement may outlive its transaction. No connection ever needs a reset.
         cache = {"statement_cache_size": 0} if access.proxy else {}
         with _sorted(access):
             self._pool = asyncpg.create_pool(
@@ -133,12 +133,12 @@ class PostgresPool(Pool):
     async def close(self) -> None:
         try:
             await self._pool.close()
-        except Exception:  # noqa: BLE001 - a connection that cannot end well
+        except Exception:  # noqa: BLE001 - a connection that cannot be closed cleanly
             self._pool.terminate()
 
 
 async def _as_it_is(connection: object) -> None:
-    """Nothing: a reset would cost each append a round trip."""
+    """Do nothing: a reset would cost each append a round trip."""
 
 
 class _Connection(Connection):
@@ -172,7 +172,7 @@ class _Connection(Connection):
 
 @contextmanager
 def _sorted(access: Access) -> Iterator[None]:
-    """asyncpg's errors as what they mean here."""
+    """Translate asyncpg's errors into newel's."""
     try:
         yield
     except _WRONG as error:

@@ -13,11 +13,11 @@ from newel_postgres.database import PostgresDatabase, access_of
 class PostgresSessionService(StoredSessionService):
     """Sessions in the database `url` (``postgresql://user:password@host:port/database?sslmode=…``).
 
-    What the URL leaves out comes from the environment, as libpq has it: PGHOST, PGUSER, PGPASSWORD, PGSSLMODE, a
+    Parts that the URL leaves out come from the environment, as in libpq: PGHOST, PGUSER, PGPASSWORD, PGSSLMODE, a
     password file. The tables are in `schema` (by default the connection's own, ``public``). At most `pool_size`
-    connections are open. With `proxy`, no statement outlives its transaction, as a pooler wants it that gives out
-    connections by the transaction: each append then takes four round trips and not one. `patience` bounds the wait
-    for a database that does not answer, in seconds; then StoreUnavailableError.
+    connections are open. `proxy` is for a pooler that hands out connections per transaction: no statement outlives
+    its transaction, and each append takes four round trips instead of one. `patience` bounds the wait for a database
+    that does not answer, in seconds; after it, StoreUnavailableError is raised.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Masking of texts, of JSON-like data and of contents. Nothing is edited: what is masked is new."""
+"""Masking of texts, of JSON-like data and of contents. Nothing is edited in place: masked data is new."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Tally:
         self._seen: dict[Kind, set[int]] = {}
 
     def add(self, kind: Kind, value: str) -> None:
-        """Count `value`, once however often the history shows it."""
+        """Count `value` once, however often the history shows it."""
         self._seen.setdefault(kind, set()).add(hash(value))
 
     @property
@@ -30,7 +30,7 @@ class Tally:
 
 
 class Masker:
-    """Masks the values of some kinds by a text in which ``{kind}`` is the kind.
+    """Replaces the values of some kinds with a text in which ``{kind}`` stands for the kind.
 
     The text must not look like such a value itself, or it would be masked and counted again.
     """
@@ -40,7 +40,7 @@ class Masker:
         self._texts: dict[Kind, str] = {kind: replacement.replace("{kind}", kind.replace("_", " ")) for kind in kinds}
 
     def text(self, text: str, tally: Tally, name: str = "") -> str:
-        """`text` masked; the same object where there is nothing to mask. `name` is the key that it stands under."""
+        """`text` masked; the same object where there is nothing to mask. `name` is its key in a mapping."""
         if "secret" in self._texts and is_named_secret(name, text):
             tally.add("secret", text)
             return self._texts["secret"]
@@ -111,7 +111,7 @@ class Masker:
     def _changes(self, part: Part, tally: Tally) -> list[tuple[str, str, object]]:
         """What to set in a part: the object in it (or ''), the field, and the masked value."""
         if part.thought and part.thought_signature:
-            # The provider wrote it, knows it, and refuses it when it does not fit its signature.
+            # The provider wrote it, and refuses it if it no longer fits its signature.
             return []
         changes = []
         for holder, field in _FIELDS:
@@ -123,7 +123,7 @@ class Masker:
         return changes
 
 
-#: What a model reads of a part. Inline data, and URIs that would no longer resolve, stay as they are.
+#: The fields of a part that a model reads. Inline data, and URIs that would no longer resolve, stay as they are.
 _FIELDS = (
     ("", "text"),
     ("function_call", "args"),

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["email", "api_key", "token", "private_key", "secret"]
-#: Decides on a match; the second argument is the key that the text stands under in a dict, or empty.
+#: Decides on a match; the second argument is the text's key in a dict, or empty.
 Accepts = Callable[[re.Match[str], str], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Where a value of `kind` stands: the group ``value`` of `regex` where it has one, else the whole match."""
+    """Finds values of `kind`: the group ``value`` of `regex` if it has one, else the whole match."""
 
     kind: Kind
     regex: re.Pattern[str]
@@ -40,7 +40,7 @@ _BEFORE = 24
 
 
 def is_named_secret(name: str, text: str) -> bool:
-    """Whether `text`, which stands under the key `name`, is a secret by that name: ``{"client_secret": "..."}``."""
+    """Whether `text` is a secret because of its key `name`: ``{"client_secret": "..."}``."""
     return _KEY.fullmatch(name) is not None and _VALUE.fullmatch(text) is not None and _is_mixed(text)
 
 

@@ -24,7 +24,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     kinds: tuple[Kind, ...] = ("email", "api_key", "token", "private_key", "secret")
-    #: What stands in place of a value; ``{kind}`` is replaced by its kind.
+    #: The text that replaces a value; ``{kind}`` is replaced by its kind.
     replacement: str = "[{kind} masked]"
     #: Templates and instruction functions bring state into the instruction, so it is masked too.
     system_instruction: bool = True
@@ -53,14 +53,14 @@ def masked(ctx: InvocationContext) -> dict[str, int]:
 
 
 async def run(ctx: InvocationContext, request: LlmRequest) -> None:
-    """Mask the contents, and the system instruction as it stands."""
+    """Mask the contents and the system instruction of `request`."""
     settings = ctx.composition.settings_of(name, Settings)
     masker, tally = _masker(settings), ctx.stash[_TALLY]
     if settings.system_instruction and request.config.system_instruction is not None:
         config = request.config
         config.system_instruction = masker.instruction(config.system_instruction, tally)
     clean = _clean(ctx, masker)
-    # Read without touching: an element that is read through the list itself becomes a copy.
+    # Read through `list.copy`: an element that is read through the list itself becomes a copy.
     for index, content in enumerate(list.copy(request.contents)):
         if id(content) in clean:
             continue
@@ -72,7 +72,7 @@ async def run(ctx: InvocationContext, request: LlmRequest) -> None:
 
 
 def _clean(ctx: InvocationContext, masker: Masker) -> dict[int, Content]:
-    """The contents of the session in which nothing was found, by identity; frozen, they need no second look."""
+    """By identity, the session's contents in which nothing was found; they are frozen and need no second look."""
     return ctx.session.stash[_CLEAN].setdefault(masker, {})
 
 
@@ -90,13 +90,13 @@ def register_request_processors() -> list[RequestProcessor]:
 
 @hookimpl(trylast=True)
 async def before_model_callback(callback_context: Context, llm_request: LlmRequest) -> None:
-    """Mask what tools, later processors and callbacks have added since; the last to look before the model does."""
+    """Mask what tools, later processors and callbacks have added since; it runs last before the model is called."""
     await run(callback_context.get_invocation_context(), llm_request)
 
 
 @hookimpl
 async def on_event_callback(invocation_context: InvocationContext, event: Event) -> None:
-    """Note the invocation's counts in the event's `custom_metadata`; so its last event tells the total."""
+    """Note the invocation's counts in the event's `custom_metadata`; the last event then has the total."""
     counts = masked(invocation_context)
     if counts and not event.partial:
         # Set, not returned: an answer would end the round, and other plugins would not see the event.

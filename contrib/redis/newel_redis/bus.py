@@ -1,8 +1,8 @@
 """Bus: other processes follow a run, its partial events included.
 
-A run publishes its partial events, which no store has, and that others are about to be stored, each with the number of
-events that the session has before it. Who follows reads what is stored from the store, so that Redis never has the only
-copy of an event: without it nothing but partial events is missed.
+A run publishes its partial events, which no store has, each with the number of events stored before it. It announces
+other events before they are stored. A follower reads stored events from the store, so that Redis never has the only
+copy of an event: without Redis it misses nothing but partial events.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from newel_kernel import ConfigurationError, Event, InvocationContext, seam
 from newel_redis.client import FAILURES, REST, client_of
 from newel_redis.loops import PerLoop
 
-#: How many messages wait for Redis at most; the oldest go first.
+#: The most messages that wait for Redis; the oldest are dropped first.
 _WAITING = 1000
 #: How many digits a number of events has at most.
 _DIGITS = 18
-#: How many times as late the store is looked at while partial events come.
+#: While partial events come, the store is looked at this many times later.
 _TIMES_AS_LATE = 10
-#: How soon an event that was announced is looked for in the store, in seconds; each time twice as late.
+#: How soon an event that was announced is looked for in the store, in seconds; the wait doubles each time.
 _SOON = 0.005
-#: How late at most, in seconds.
+#: The longest of these waits, in seconds.
 _LATEST = 0.5
 
 
 class Tailed(Protocol):
-    """A store that gives the committed events of a session behind the first `after`; every store of newel does."""
+    """A store that gives the committed events of a session after the first `after`; every store of newel does."""
 
     async def tail(self, *, app_name: str, user_id: str, session_id: str, after: int) -> list[Event]:
-        """An empty list where there is no such session."""
+        """The events; an empty list where the session does not exist."""
 
 
 class Bus:
-    """A bus in the Redis at `url`: its channels begin with `prefix`, and nobody waits longer than `patience` seconds.
+    """A bus in the Redis at `url`: its channels begin with `prefix`, and no call waits longer than `patience` seconds.
 
-    Events are in it as they are, not encrypted; a channel's name tells nothing about its session.
+    Events in it are not encrypted; a channel's name reveals nothing about its session.
     """
 
     def __init__(self, url: str = "redis://127.0.0.1:6379/0", *, prefix: str = "newel", patience: float = 1.0) -> None:
@@ -55,10 +55,10 @@ class Bus:
         self._url = url
         self._prefix = prefix
         self.patience = patience
-        self.client()  # a URL that is none is told now
+        self.client()  # reports an invalid URL now
 
     def client(self) -> Redis:
-        """A client for the event loop that runs."""
+        """A client for the running event loop."""
         return client_of(self._url, self.patience, watched=True)
 
     def channel(self, app_name: str, user_id: str, session_id: str) -> str:
@@ -69,7 +69,7 @@ class Bus:
     async def follow(
         self, store: Tailed, *, app_name: str, user_id: str, session_id: str, after: int = 0, every: float = 1.0
     ) -> AsyncGenerator[Event, None]:
-        """The events of a session, without end: those stored behind the first `after`, and partial ones between them.
+        """The events of a session, without end: those stored after the first `after`, and partial ones between them.
 
         Stored events come once each, in their order, and also without Redis: the store is looked at when nothing has
         come for `every` seconds, and after ten times as long in any case. A partial event comes between what was stored
@@ -83,7 +83,7 @@ class Bus:
             message, quiet, latest = None, 0.0, 0.0
             while True:
                 now = time.monotonic()
-                if now >= latest or (message is None and now >= quiet):  # whatever is published, the store is looked at
+                if now >= latest or (message is None and now >= quiet):  # look at the store, whatever is published
                     message, quiet, latest = None, now + every, now + every * _TIMES_AS_LATE
                 elif message is None:
                     message = _Message.read(await listener.next(min(quiet, latest) - now))
@@ -94,15 +94,15 @@ class Bus:
                 fits = message is not None and message.stored == tail.after
                 if message is not None and message.partial is not None and fits:
                     yield message.partial
-                if fits or tail.after > before:  # a look now might overtake what waits behind it
+                if fits or tail.after > before:  # a look now might overtake messages that still wait
                     quiet = time.monotonic() + every
                 message = None
 
 
 class Publisher(BasePlugin):
-    """Sends what a run yields to the bus, in the background; nothing waits for Redis, and no run fails with it.
+    """Sends the events of a run to the bus, in the background; no run waits for Redis or fails with it.
 
-    Give it as the last plugin: what one before it changes is not sent as it was.
+    Give it as the last plugin: then an event that another plugin changes is not sent in its original form.
     """
 
     def __init__(self, bus: Bus, name: str = "redis_bus") -> None:
@@ -111,7 +111,7 @@ class Publisher(BasePlugin):
         self._senders = PerLoop(lambda: _Sender(bus))
 
     async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> Event | None:
-        """Send a partial event whole, and of another one that it is stored soon; what a live session plays, neither."""
+        """Send a partial event whole, and announce any other event; skip the media of a live session."""
         session = invocation_context.session
         if invocation_context.live_request_queue is not None and _has_media(event):
             return None
@@ -132,7 +132,7 @@ def _has_media(event: Event) -> bool:
 
 
 class _Sender:
-    """What waits for Redis in one event loop."""
+    """The messages that wait for Redis in one event loop."""
 
     def __init__(self, bus: Bus) -> None:
         self._client = bus.client()
@@ -146,7 +146,7 @@ class _Sender:
             return
         try:
             self._waiting.append((channel, message.written()))
-        except (ValueError, TypeError, RecursionError):  # it holds what is no JSON; as a partial event that is no error
+        except (ValueError, TypeError, RecursionError):  # not JSON; in a partial event that is no error
             return
         if self._task is None or self._task.done():
             self._task = seam.spawn(self._sent())
@@ -171,7 +171,7 @@ class _Sender:
 
 
 class _Listener:
-    """A subscription that is made anew where it breaks; while there is none, nothing comes."""
+    """A subscription that is renewed when it breaks; until then no messages come."""
 
     def __init__(self, bus: Bus, channel: str) -> None:
         self._bus = bus
@@ -179,7 +179,7 @@ class _Listener:
         self._client = bus.client()
         self._subscription: PubSub | None = None
         self._again = 0.0
-        #: How long the next subscription waits where this one breaks before anything has come; each time twice as long.
+        #: How long the next subscription waits if this one breaks before a message has come; it doubles each time.
         self._pause = _SOON
 
     async def __aenter__(self) -> _Listener:
@@ -193,7 +193,7 @@ class _Listener:
                 await self._client.aclose()
 
     async def begin(self) -> None:
-        """Subscribe, where that goes."""
+        """Subscribe, if Redis answers."""
         subscription = self._client.pubsub(ignore_subscribe_messages=True)
         try:
             async with asyncio.timeout(self._bus.patience):
@@ -205,7 +205,7 @@ class _Listener:
             self._subscription = subscription
 
     async def next(self, seconds: float) -> bytes:
-        """The next message, or nothing once the seconds are over."""
+        """The next message; empty where none comes within `seconds`."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             if self._subscription is None and time.monotonic() >= self._again:
@@ -237,7 +237,7 @@ async def _closed(subscription: PubSub) -> None:
 
 
 class _Tail:
-    """The stored events of a session, as far as they were read."""
+    """The stored events of a session, read one after another."""
 
     def __init__(self, store: Tailed, where: dict[str, str], after: int) -> None:
         self._store = store
@@ -246,7 +246,7 @@ class _Tail:
         self.after = after
 
     async def up_to(self, count: int | None, seconds: float) -> AsyncIterator[Event]:
-        """Those that are not given yet, up to the first `count`, and some seconds of waiting for them; None: all."""
+        """The events not given yet, up to the first `count` (None: all), waiting at most `seconds` for them."""
         end, pause = time.monotonic() + seconds, _SOON
         while count is None or self.after < count:
             for event in (await self._store.tail(**self._where, after=self.after))[: _room(count, self.after)]:
@@ -263,7 +263,7 @@ def _room(count: int | None, after: int) -> int | None:
 
 
 class _Message(NamedTuple):
-    """What is sent: a partial event and how many are stored before it, or how many are stored soon."""
+    """A message: a partial event and how many events are stored before it, or how many will soon be stored."""
 
     stored: int
     partial: Event | None
@@ -274,7 +274,7 @@ class _Message(NamedTuple):
 
     @classmethod
     def read(cls, data: bytes) -> _Message | None:
-        """The message; None where it is none: anybody may publish."""
+        """The message; None where the data is not a message, since anybody may publish."""
         count, _, text = data.partition(b" ")
         if not count.isdigit() or len(count) > _DIGITS:
             return None

@@ -1,4 +1,4 @@
-"""Cache: what Redis has under some keys, or nothing where it does not answer soon."""
+"""Cache: the values that Redis has under some keys, or nothing if it does not answer soon."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class _Loop:
-    """What belongs to one event loop."""
+    """The client and the tasks of one event loop."""
 
     def __init__(self, client: Redis) -> None:
         self.client = client
@@ -25,7 +25,7 @@ class _Loop:
 
 
 class Cache:
-    """Keys with bytes in the Redis at `url`. Nothing here raises: who asks is served by the store instead."""
+    """Keys with bytes in the Redis at `url`. Nothing here raises: if Redis fails, the store serves the caller."""
 
     def __init__(self, url: str, *, ttl: float, patience: float) -> None:
         if ttl < 1 or patience <= 0:
@@ -34,17 +34,17 @@ class Cache:
         self._patience = patience
         self._loops = PerLoop(lambda: _Loop(client_of(url, patience)))
         self._off_until = 0.0
-        client_of(url, patience)  # a URL that is none is told now
+        client_of(url, patience)  # reports an invalid URL now
 
     async def read(self, keys: Sequence[str]) -> Sequence[bytes | None]:
-        """What is under the keys."""
+        """The values under the keys; None where there is no value."""
         values = await self._answer(self._loops.mine().client.mget(keys))
         if not isinstance(values, list) or len(values) != len(keys):
             return [None] * len(keys)
         return [one if isinstance(one, bytes) else None for one in values]
 
     def write(self, entries: Mapping[str, bytes]) -> None:
-        """Let the keys have these values soon; nobody waits for it."""
+        """Write the values in the background."""
         mine = self._loops.mine()
         task = seam.spawn(self._written(mine.client, entries))
         mine.tasks.add(task)
@@ -56,19 +56,19 @@ class Cache:
                 return
 
     async def forget(self, keys: Sequence[str]) -> None:
-        """Take the keys out."""
+        """Delete the keys."""
         if keys:
             await self._answer(self._loops.mine().client.unlink(*keys))
 
     async def close(self) -> None:
-        """Finish what is being written, and disconnect."""
+        """Finish the writes under way, and disconnect."""
         mine = self._loops.pop()
         if mine is not None:
             await asyncio.gather(*mine.tasks, return_exceptions=True)
             await mine.client.aclose()
 
     async def _answer(self, question: Awaitable[T]) -> T | None:
-        """The answer; None where there is none in time, and for a while after that without asking."""
+        """The answer; None where none comes in time, and for `REST` seconds after that without asking."""
         if time.monotonic() < self._off_until:
             if asyncio.iscoroutine(question):
                 question.close()

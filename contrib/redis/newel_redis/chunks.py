@@ -1,7 +1,7 @@
 """Chunks: the events of a session as the cache has them, each run of `SIZE` events under a key of its own.
 
-A chunk that is full never changes. It carries a digest of itself and of all that is before it, so that chunks which
-are damaged, belong to another session, or are of another past than their neighbours do not pass.
+A full chunk never changes. It carries a digest of itself and of all before it, so that a chunk which is damaged, or
+which belongs to another session or to another past than its neighbours, is rejected.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ _LENGTH = 4
 
 
 class Beginning(NamedTuple):
-    """The first events of a session in their stored form, and the digest of them."""
+    """The first events of a session in their stored form, and their digest."""
 
     events: list[bytes]
     digest: bytes
 
 
 def beginning(prefix: str, number: int) -> Beginning:
-    """No events of the session that has this number in its store."""
+    """The empty beginning of the session that has this number in its store."""
     return Beginning([], _digest(f"newel chunks 1\n{prefix}\n{number}".encode()))
 
 
 def key_of(prefix: str, number: int, chunk: int) -> str:
-    """Where the cache has a chunk."""
+    """The cache's key of a chunk."""
     return f"{prefix}:{number}:{chunk}"
 
 
 def written(start: Beginning, events: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
-    """The number and the form of each further full chunk of `events`, which follow `start`."""
+    """The number and the bytes of each further full chunk of `events`, which follow `start`."""
     digest = start.digest
     first = len(start.events) // SIZE
     for at in range(0, len(events) - SIZE + 1, SIZE):
@@ -44,7 +44,7 @@ def written(start: Beginning, events: Sequence[bytes]) -> Iterator[tuple[int, by
 
 
 def joined(start: Beginning, chunk: bytes) -> Beginning | None:
-    """`start` with the next chunk; None where that is no such chunk."""
+    """`start` with the next chunk added; None where `chunk` is not the next one."""
     body = chunk[_DIGEST:]
     digest = _digest(start.digest + body)
     if chunk[:_DIGEST] != digest:

@@ -1,4 +1,4 @@
-"""CachedDatabase: a store's database whose sessions' first events come from a cache, where that has them."""
+"""CachedDatabase: a store's database that takes the first events of sessions from a cache, if the cache has them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from newel_redis.cache import Cache
 from newel_redis.chunks import Beginning, beginning, joined, key_of, written
 
 T = TypeVar("T")
-#: So many chunks are asked for at once.
+#: How many chunks are requested at once.
 _AT_ONCE = 32
 
 
 class CachedDatabase:
-    """The `Database` that `inner` is. All of it is written there, and it says what a session's version is.
+    """A `Database` in front of `inner`, which takes all writes and says what a session's version is.
 
-    Events never change, so those up to a version may come from anywhere, if they are the right ones. The last one that
-    the cache has is read from the database, too: where it is the same event, all before it are.
+    Events never change, so those up to a version may come from anywhere, if they are the right ones. The last event in
+    the cache is read from the database, too: if it is the same there, so are all before it.
     """
 
     def __init__(self, inner: Database, cache: Cache, prefix: str) -> None:
@@ -94,7 +94,7 @@ class CachedDatabase:
         return start
 
     def _keep(self, tail: Tail, start: Beginning, rows: EventRows) -> None:
-        """Let the cache have what it lacks; not where the database lacks events itself."""
+        """Write the chunks that the cache lacks, unless the database itself lacks events."""
         if len(start.events) + len(rows) == tail.version:
             entries = dict(written(start, [_bytes(data) for _, data in rows]))
             if entries:

@@ -24,7 +24,7 @@ _STORE = "store="
 def cached(
     store: S, url: str = _LOCAL, *, prefix: str = "newel", ttl: float = 86400.0, patience: float = 1.0
 ) -> S:  # fmt: skip
-    """The same store, which takes the first events of long sessions from the Redis at `url`, where that has them.
+    """The same store, which takes the first events of long sessions from the Redis at `url`, if Redis has them.
 
     Keys begin with `prefix`, and last `ttl` seconds. A Redis that does not answer within `patience` seconds is left
     alone for five. `store` must not have been used yet.
@@ -44,9 +44,9 @@ def cached(
 
 
 def opened(uri: str, open_store: Callable[[str], object] | None = None) -> StoredSessionService:
-    """The store of ``redis://host:6379/0?store=URI``; the store's URI comes last and stands as it is.
+    """The store of ``redis://host:6379/0?store=URI``; the store's URI comes last, unescaped.
 
-    `open_store` opens that one; by default it is the store of the folder's distribution that has its scheme.
+    `open_store` opens the inner store; by default the folder's distribution opens it by its scheme.
     """
     address, mark, place = uri.partition(_STORE)
     if not mark or not place or address[-1] not in "?&":

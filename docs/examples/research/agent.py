@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from newel import Context, Event, Workflow
 from newel.workflow import DEFAULT_ROUTE, START, RetryConfig, node
 
-#: The library: what a search would find. A tool of yours asks a real one.
+#: The library: what a search would find. Your own tool would ask a real one.
 LIBRARY = {
     "rivers": ["Rivers carry water to the sea.", "The Nile is 6,650 km long."],
     "lakes": ["Lakes hold most of the fresh water that is not ice."],

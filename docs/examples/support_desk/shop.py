@@ -50,6 +50,6 @@ def refund(number: int, amount: float, tool_context: Context) -> dict[str, objec
 
 
 async def remember(callback_context: Context) -> None:
-    """Put what was said into the memory, once a turn is over."""
+    """Put the session into the memory after each turn."""
     if callback_context.get_invocation_context().memory_service is not None:
         await callback_context.add_session_to_memory()

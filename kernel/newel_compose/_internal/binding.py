@@ -13,8 +13,8 @@ from newel_kernel import LIFECYCLE, Bound, Callbacks, HookSignatureError
 def bind(function: Callable[..., Any], names: tuple[str, ...], hook: str, owner: str) -> Callable[..., Any]:
     """`function` as a callable that takes exactly the keywords `names`.
 
-    A function that names them (or fewer of them) is called by keyword; one that names as many positional
-    parameters otherwise is called by position. Anything else cannot be called and is refused.
+    A function with parameters of these names (or some of them) is called by keyword; one with as many positional
+    parameters of other names is called by position. Any other function raises HookSignatureError.
     """
     kinds = inspect.Parameter
     try:

@@ -49,7 +49,7 @@ _CHAINS: dict[str, type[Stage]] = {
 _OURS = "newel"
 #: Hook -> (plugins' implementations, fallbacks).
 Hooks = Mapping[str, tuple[Callbacks, Callbacks]]
-#: By choice: what is installed, and what it was composed to.
+#: (name, source) of a distribution -> the installed entry points, and the composition made from them.
 _composed: dict[tuple[str, str], tuple[discovery.Points, Composition]] = {}
 
 
@@ -61,7 +61,7 @@ class _Loaded(NamedTuple):
     record: PluginRecord
 
 
-#: What could be loaded, the records of all that was looked at, and what those that failed raised.
+#: The plugins that loaded, the records of all that were tried, and the errors of those that failed.
 _Loading: TypeAlias = tuple[list[_Loaded], list[PluginRecord], Mapping[str, BaseException]]
 
 
@@ -74,9 +74,9 @@ def compose(
 ) -> Composition:
     """Compose a distribution (see `selection` for the default), with further plugin objects.
 
-    `groups` are further groups of entry points whose plugins all take part: those that only some commands need and
-    that no run of an agent should import. A lock does not hold them.
-    Raises CompositionError with every problem, each naming the distributions it comes from.
+    `groups` are further entry-point groups, whose plugins all take part: plugins that only some commands need and
+    that no run of an agent should import. A lock does not cover them.
+    Raises CompositionError with every problem, each naming the packages it comes from.
     """
     points = discovery.scan(groups)
     definition, lock_here = select_distribution(distribution, points)
@@ -117,7 +117,7 @@ def _compose(
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Without collections of garbage: modules stay, and to look through them is a tenth of the cost of composing."""
+    """Without garbage collection: modules stay alive, and scanning them is a tenth of the cost of composing."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -131,7 +131,7 @@ def _build(
     distribution: Distribution, installed: dict[str, discovery.InstalledPoint], objects: Sequence[_Loaded],
     loaded: Sequence[_Loaded], records: Sequence[PluginRecord], left_out: Mapping[str, LeftOut],
 ) -> Composition:  # fmt: skip
-    """The composition of these plugins; an error says which of them could be left out."""
+    """Compose these plugins; an error carries which of them could be left out."""
     manager = Manager()
     for one in (*objects, *loaded):
         manager.add(one.name, one.plugin)
@@ -159,7 +159,7 @@ def _build(
 
 
 def compose_once(distribution: str | None = None) -> Composition:
-    """`compose(distribution)`, made once; made anew when the distribution's file or what is installed has changed."""
+    """`compose(distribution)`, cached; made again once the distribution's file or the installed plugins change."""
     points = discovery.scan()
     definition, lock = select_distribution(distribution, points)
     key = (definition.name, definition.source)
@@ -173,8 +173,8 @@ def compose_once(distribution: str | None = None) -> Composition:
 def extend(composition: Composition, plugins: Sequence[object]) -> Composition:
     """`composition` with further plugin objects, whose hooks come first.
 
-    Plugins that only have lifecycle hooks join what is composed; one that registers something (a processor,
-    say) makes it compose anew.
+    Plugins that only have lifecycle hooks are added to the composition; a plugin that registers something (a
+    processor, say) makes it compose again.
     """
     if not plugins:
         return composition
@@ -191,7 +191,7 @@ def extend(composition: Composition, plugins: Sequence[object]) -> Composition:
 
 
 def _policed(hooks: Hooks, registry: PluginRegistry) -> Hooks:
-    """`hooks` within the policies that plugins have for them."""
+    """`hooks`, wrapped by the hook policies of plugins."""
     policies = registry.all(HookPolicy)[::-1]
 
     def wrapped(bound: Bound) -> Bound:
@@ -205,7 +205,7 @@ def _policed(hooks: Hooks, registry: PluginRegistry) -> Hooks:
 
 
 def _merged(first: Hooks, second: Hooks) -> Hooks:
-    """The hooks of both, those of `first` before the others."""
+    """The hooks of both, those of `first` before those of `second`."""
     none: tuple[Callbacks, Callbacks] = ((), ())
     pairs = {name: (first.get(name, none), second.get(name, none)) for name in (*second, *first)}
     return {name: (a[0] + b[0], a[1] + b[1]) for name, (a, b) in pairs.items()}
@@ -214,7 +214,7 @@ def _merged(first: Hooks, second: Hooks) -> Hooks:
 def _check_mentions(distribution: Distribution, installed: Sequence[str], objects: Sequence[str]) -> None:
     """Refuse names under `disable`, `settings` and `replace` that no plugin has: a typo must not pass.
 
-    A plugin of a group that takes no part here may be named: the file is the same for all commands.
+    They may name a plugin of a group that takes no part here: the file is the same for all commands.
     """
     names = [*installed, *objects]
     problems = [
@@ -234,7 +234,7 @@ def _check_mentions(distribution: Distribution, installed: Sequence[str], object
 def _load(
     distribution: Distribution, installed: dict[str, discovery.InstalledPoint], points: discovery.Points
 ) -> _Loading:
-    """Load what the distribution names, and with `autoload` whatever else is installed."""
+    """Load the plugins that the distribution names, and with `autoload` all others that are installed."""
     names = [name for name in distribution.plugins if name not in distribution.disable]
     discovery.check_named(names, installed, distribution.label, points)
     others = sorted(installed.keys() - names - set(distribution.disable)) if distribution.autoload else []
@@ -294,7 +294,7 @@ def _provide(
     installed: dict[str, discovery.InstalledPoint], settings: Mapping[str, BaseModel],
 ) -> tuple[PluginRegistry, dict[str, tuple[Placed, ...]]]:  # fmt: skip
     by_kind: dict[type[Descriptor], list[Owned]] = {}
-    # A plugin of a group that takes no part here replaces nothing here.
+    # A plugin of a group that takes no part here cannot replace anything here.
     vain = {name: plugin for name, plugin in distribution.replace.items() if plugin in sources or plugin in installed}
     ours = {
         name for name, point in installed.items() if sources.get(name) == point.source and point.distribution == _OURS
@@ -304,7 +304,7 @@ def _provide(
             Owned(item if plugin in ours else guarded(item, hook, plugin, sources[plugin]), plugin, sources[plugin])
             for plugin, item in manager.collect(hook, settings)
         ]
-        # A replacement counts in the kinds in which its plugin provides that name; other kinds may have the name, too.
+        # A replacement applies in the kinds in which its plugin provides that name; other kinds may have the name, too.
         replaced = {one.item.name for one in items if distribution.replace.get(one.item.name) == one.plugin}
         for one in items:
             name = one.item.name
@@ -333,8 +333,8 @@ def _placed(
     distribution: Distribution, orders: dict[str, type[Stage]], by_kind: dict[type[Descriptor], list[Owned]],
     disabled: dict[str, str], problems: list[str],
 ) -> dict[str, tuple[Placed, ...]]:  # fmt: skip
-    """The stages of each chain in their order, taken out of `by_kind`; what is wrong is added to `problems`."""
-    if not distribution.disable:  # else the plugin that declares it may be one of those
+    """The stages of each chain in their order, taken out of `by_kind`; faults are added to `problems`."""
+    if not distribution.disable:  # else a disabled plugin may declare it
         problems += [
             f"{distribution.label}: `orders` names {order!r}, which no enabled plugin declares"
             f"{did_you_mean(order, orders)}"
@@ -354,7 +354,7 @@ def _placed(
 
 
 def _strange_services(distribution: Distribution, kinds: Iterable[type[Descriptor]]) -> list[str]:
-    """Keys under `services` that no kind of store has; one whose plugin is disabled may stand there."""
+    """Problems: keys under `services` that no kind of store has; a key of a disabled plugin is allowed."""
     services = sorted({kind.service for kind in kinds if issubclass(kind, Backend) and kind.service})
     return [
         f"{distribution.label}: `services` has no {name!r}{hint} (there are: {', '.join(services) or 'none'})"
@@ -364,7 +364,7 @@ def _strange_services(distribution: Distribution, kinds: Iterable[type[Descripto
 
 
 def _disabled_stages(distribution: Distribution, installed: dict[str, discovery.InstalledPoint]) -> dict[str, str]:
-    """The stage names of disabled plugins, each with the sentence that says so.
+    """The stage names of disabled plugins, each with a sentence that says why it is missing.
 
     A disabled plugin is not imported, so its stages are known by the convention that a plugin's
     processor carries the plugin's name.

@@ -17,7 +17,7 @@ S = TypeVar("S")
 
 
 class PluginRecord(NamedTuple):
-    """What became of a plugin: `state` is enabled, disabled, failed or available; `why` says the reason."""
+    """What became of a plugin: `state` is enabled, disabled, failed, left out or available; `why` is the reason."""
 
     name: str
     distribution: str
@@ -25,7 +25,7 @@ class PluginRecord(NamedTuple):
     state: str
     why: str
     hooks: tuple[str, ...] = ()
-    #: What it implements and is left out, each with the reason.
+    #: Its hooks that are left out, each with the reason.
     left_out: tuple[str, ...] = ()
 
     @property
@@ -36,7 +36,7 @@ class PluginRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Composition(Chains):
-    """The chains, hooks and registry of a distribution, and where they come from. Made once; nothing in it changes."""
+    """The chains, hooks and registry of a distribution, and where they come from. It never changes."""
 
     registry: PluginRegistry
     distribution: Distribution
@@ -46,7 +46,7 @@ class Composition(Chains):
     objects: tuple[object, ...] = ()
 
     def open_service(self, kind: type[Backend[S]], uri: str | None = None) -> S | None:
-        """The store of a kind at `uri`, or at the URI that the distribution sets; None where it sets none."""
+        """The store of a kind at `uri`, or at the URI that the distribution sets; None if it sets none."""
         address = uri if uri is not None else self.distribution.services.get(kind.service)
         if not address:
             return None
@@ -60,7 +60,7 @@ class Composition(Chains):
         )
 
     def _open(self, kind: type[Backend[S]], scheme: str, address: str) -> S:
-        """The store that a plugin opens; what the plugin does wrong is a PluginError that names it."""
+        """The store that a plugin opens; an error of the plugin's code names the plugin."""
         owned = self.registry.owned(kind)[scheme]
         who = f"the {words(kind)} {scheme!r} of the plugin {owned.plugin!r} ({owned.source})"
         try:

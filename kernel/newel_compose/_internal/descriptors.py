@@ -1,4 +1,4 @@
-"""Shapes of descriptors that many kinds have: what makes something, what imports something, what opens a store."""
+"""Shapes of descriptors that many kinds share: to make something, to import something, to open a store."""
 
 from __future__ import annotations
 
@@ -39,32 +39,32 @@ class Backend(Descriptor, Generic[S]):
     #: The key under `services`.
     service: ClassVar[str] = ""
     open: Callable[[str], S]
-    #: Called instead with the composition, too: for a store that is made of what other plugins provide.
+    #: Called instead of `open`, with the composition too: for a store built from what other plugins provide.
     open_in: Callable[[str, Composition], S] | None = None
 
 
 @runtime_checkable
 class Describable(Protocol):
-    """An object that a registration hook may return in place of a descriptor, because it has one to give."""
+    """An object that a registration hook may return in place of a descriptor, because it can make one."""
 
     def describe(self, kind: type[Descriptor], /) -> Descriptor:
-        """The descriptor, of `kind` where the object can be one."""
+        """The descriptor, of `kind` if the object can make one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """How a function of a stranger's descriptor is guarded, when it is composed: see `guards` of its class.
+    """How a function in another package's descriptor is guarded when it is composed.
 
-    What the function raises names its plugin then, and a wrong result is an error that names function, file and line.
-    A kind of a plugin's own says it in a class variable: ``guards: ClassVar = {"make": Guard(("session",), ...)}``.
+    Its errors then name the plugin, and a wrong result is an error that names function, file and line. A kind that a
+    plugin declares has a class variable for it: ``guards: ClassVar = {"make": Guard(("session",), ...)}``.
     """
 
-    #: The names of what it is called with, one after another.
+    #: The names of its positional arguments, in order.
     arguments: tuple[str, ...]
-    #: Whether a result is what it must return, and that in words.
+    #: Whether a result is valid, and what a valid one is, in words.
     fits: Callable[[Any], bool]
     expected: str
-    #: Whether its result is awaited; None: a result that can be awaited is.
+    #: Whether its result must be an awaitable; None: either is allowed, and an awaitable is awaited.
     awaited: bool | None = False
-    #: Of a function that makes another one: how that is guarded.
+    #: For a function that returns a function: the guard of the latter.
     result: Guard | None = None

@@ -16,7 +16,7 @@ from yaml.resolver import Resolver
 
 from newel_kernel import ConfigurationError, Json, did_you_mean
 
-#: The folder of the built-in distributions; `newel` adds its own (see `host.FOLDERS`).
+#: The length of the longest text that `load_yaml` takes.
 MAX_BYTES = 256 * 1024
 
 
@@ -29,7 +29,7 @@ class Distribution(BaseModel):
     extends: str | None = None
     #: Whether installed plugins that the file does not name take part.
     autoload: bool = False
-    #: Whether an installed plugin that cannot take part is an error, and not left out with a line on stderr.
+    #: Whether an installed plugin that cannot take part is an error, instead of left out with a line on stderr.
     strict: bool = False
     #: The plugins that must load, in the order of their lifecycle hooks.
     plugins: tuple[str, ...] = ()
@@ -42,9 +42,9 @@ class Distribution(BaseModel):
     orders: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     #: Plugins left out.
     disable: tuple[str, ...] = ()
-    #: Processor or service name -> the plugin whose one replaces it.
+    #: Name of a processor or another descriptor -> the plugin whose descriptor replaces it.
     replace: dict[str, str] = Field(default_factory=dict)
-    #: Kind of store -> URI, as ``session: sqlite:///file.db``; '' is none.
+    #: Kind of store -> URI, as ``session: sqlite:///file.db``; '' means no store.
     services: dict[str, str] = Field(default_factory=dict)
     #: Plugin name -> its settings, validated by the plugin.
     settings: dict[str, Json] = Field(default_factory=dict)
@@ -53,7 +53,7 @@ class Distribution(BaseModel):
 
     @property
     def label(self) -> str:
-        """What messages call it: its file, or its name where it has none."""
+        """Its name in messages: its file, or `name` if it has none."""
         return self.source or self.name
 
 
@@ -63,7 +63,7 @@ else:
     from yaml._yaml import CParser
 
     class _Loader(Composer, CParser, SafeConstructor, Resolver):
-        """A SafeLoader whose text is scanned in C, at a fifth of the cost."""
+        """A SafeLoader that scans the text in C, at a fifth of the cost."""
 
         def __init__(self, text: str) -> None:
             CParser.__init__(self, text)
@@ -102,7 +102,7 @@ def load_yaml(text: str, source: str) -> Any:
         mark = error.problem_mark
         line = mark.line + 1 if mark else 1
         raise ConfigurationError(f"{source}:{line}: {error.problem or 'not valid YAML'}") from None
-    except RecursionError:  # PyYAML has a limit of its own from 6.0.4 on, and says so with the line
+    except RecursionError:  # from 6.0.4 on PyYAML has its own limit, and its error has the line
         raise ConfigurationError(f"{source}:1: nested too deeply") from None
     except yaml.YAMLError as error:
         raise ConfigurationError(f"{source}:1: not valid YAML: {error.__class__.__name__}") from None
@@ -110,12 +110,12 @@ def load_yaml(text: str, source: str) -> Any:
 
 @lru_cache(maxsize=16)
 def _parsed(text: str) -> object:
-    """Each runner reads its distribution, most often one that was parsed before, which takes ten milliseconds."""
+    """The parsed text, cached: each runner reads its distribution again, and parsing takes ten milliseconds."""
     return yaml.load(text, _StrictLoader)  # noqa: S506 - a SafeLoader
 
 
 def line_of(text: str, key: str) -> int:
-    """The first line (from 1) where `key` stands as a key; 1 where it does not."""
+    """The first line (from 1) that has `key` as a key; 1 if none has."""
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip().lstrip("- ").startswith((f"{key}:", f'"{key}":', f"'{key}':")):
             return number
@@ -125,7 +125,7 @@ def line_of(text: str, key: str) -> int:
 def read_distribution(name_or_path: str | Path, folders: Mapping[str, Path]) -> Distribution:
     """A distribution by name (``adk``) or file, with everything it extends merged in.
 
-    `folders` maps the names that are known to their files.
+    `folders` maps the known names to their files.
     """
     chain: list[Distribution] = []
     seen: list[str] = []
@@ -157,7 +157,7 @@ def _find(name: str, folders: Mapping[str, Path], base: Path | None) -> Path:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file; a ConfigurationError where it cannot be read, or is not in UTF-8."""
+    """The text of a file; a ConfigurationError if it cannot be read or is not UTF-8."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
@@ -193,7 +193,7 @@ def describe(error: ValidationError, text: str, source: str, keys: Collection[st
     return "\n".join(lines)
 
 
-#: By the type of a problem: what is wanted.
+#: Type of a validation problem -> the expected value, in words.
 _EXPECTED = {"tuple_type": "a list", "list_type": "a list", "dict_type": "a mapping", "string_type": "a text"}
 
 
@@ -210,7 +210,7 @@ def _complaint(problem: Mapping[str, Any]) -> str:
 
 
 def _merge(base: Distribution, child: Distribution) -> Distribution:
-    """`child` over `base`: chains and scalars replace, lists of plugins and mappings add up."""
+    """`child` over `base`: chains and scalars replace, lists of plugins and mappings are merged."""
     fields = child.model_fields_set
     update: dict[str, object] = {name: getattr(child, name) for name in fields if name != "extends"}
     update["plugins"] = tuple(dict.fromkeys((*base.plugins, *child.plugins)))

@@ -1,4 +1,4 @@
-"""Faults: what keeps plugins from composing, and which plugin could be left out to be rid of it."""
+"""Faults: problems that keep plugins from composing, and the plugins that could be left out to solve them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _OURS = ("newel_types", "newel_kernel", "newel_compose", "newel")
 
 
 class Fault(str):
-    """A problem in a sentence. `plugins` could be left out, the last one first; `why` is the reason for that."""
+    """A problem in a sentence. `plugins` could be left out to solve it, the last one first; `why` is the reason."""
 
     plugins: tuple[str, ...]
     why: str
 
     def __new__(cls, text: str, *plugins: str, why: str = "") -> Fault:
-        """The text, with what it is about."""
+        """The text, with the plugins and the reason."""
         fault = super().__new__(cls, text)
         fault.plugins = plugins
         fault.why = why or text
@@ -35,13 +35,13 @@ class Fault(str):
 
 
 def blamed(error: E, plugin: str, why: str) -> E:
-    """`error`, which leaving out `plugin` would mend."""
+    """`error`, marked as solved by leaving out `plugin`."""
     error.__dict__["fault"] = Fault(str(error), plugin, why=why)
     return error
 
 
 def faults_of(error: NewelError) -> list[Fault]:
-    """What an error of composing says about plugins."""
+    """The faults of plugins in an error of composing."""
     own = error.__dict__.get("fault")
     problems = error.problems if isinstance(error, CompositionError) else ()
     return [own] if isinstance(own, Fault) else [problem for problem in problems if isinstance(problem, Fault)]
@@ -68,7 +68,7 @@ def describe_error(error: BaseException) -> str:
 def _text(error: BaseException) -> str:
     try:
         return str(error)
-    except Exception as problem:  # noqa: BLE001 - somebody else's __str__
+    except Exception as problem:  # noqa: BLE001 - another package's __str__
         return f"its text cannot be had ({type(problem).__name__})"
 
 
@@ -80,7 +80,7 @@ def _problem(problem: Mapping[str, Any], names: Iterable[str]) -> str:
 
 
 def _fields(error: ValidationError) -> Iterable[str]:
-    """The fields of the model that was to be made, as the frames of the error know it."""
+    """The fields of the model that was validated, found in the frames of the error."""
     for frame, _ in traceback.walk_tb(error.__traceback__):
         model = type(frame.f_locals.get("self"))
         if model.__name__ == error.title and issubclass(model, BaseModel):
@@ -89,9 +89,9 @@ def _fields(error: ValidationError) -> Iterable[str]:
 
 
 def place_of(error: BaseException) -> str:
-    """`` (plugin.py:12 in run)``: the innermost line of somebody's own code, or empty where there is none.
+    """`` (plugin.py:12 in run)``: the innermost line of the user's code, or empty if there is none.
 
-    Code of the project goes before installed code; of that, what newel called goes before what that called.
+    Project code goes before installed code. Of installed code only the package that newel called counts.
     """
     while error.__cause__ is not None:
         error = error.__cause__
@@ -114,7 +114,7 @@ def place_of(error: BaseException) -> str:
 
 
 _INSTALLED = {"site-packages", "dist-packages"}
-#: What calls commands and prints what they say: it is to blame for nothing.
+#: Packages that call commands and print their output: they are never to blame.
 _CALLERS = {"click"}
 
 
@@ -125,12 +125,12 @@ def _package(path: Path) -> str:
 
 
 def debugging() -> bool:
-    """Whether tracebacks are wanted, by NEWEL_DEBUG=1."""
+    """Whether NEWEL_DEBUG=1 asks for tracebacks."""
     return os.environ.get("NEWEL_DEBUG", "") not in ("", "0")
 
 
 def defined_at(function: object) -> str:
-    """`` (agent.py:11)``: where a function of somebody's own is written, or empty where that is not known."""
+    """`` (agent.py:11)``: where a function is defined, or empty if that is not known."""
     function = inspect.unwrap(function) if callable(function) else function
     code = getattr(getattr(function, "__func__", function), "__code__", None)
     return f" ({Path(code.co_filename).name}:{code.co_firstlineno})" if code is not None else ""

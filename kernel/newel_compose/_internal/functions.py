@@ -1,4 +1,4 @@
-"""Functions of plugins, wrapped: what they raise names their plugin, and what they return is what they should."""
+"""Functions of plugins, wrapped: their errors name the plugin, and their results are checked."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from newel_compose._internal.faults import defined_at
 from newel_kernel import Event, HookSignatureError
 
 Function = Callable[..., Any]
-#: What most steps must return, in words.
+#: What most steps must return, for error messages.
 EVENTS = "a list of events"
 _RAISED = "raised in "
 
 
 def _note(error: BaseException, who: str) -> None:
-    """Say in `error` where it comes from, once: what raised it is the innermost of those that it passes."""
+    """Note in `error` where it comes from, once: the first wrapper that it passes is the innermost."""
     if not any(note.startswith(_RAISED) for note in getattr(error, "__notes__", ())):
         error.add_note(f"{_RAISED}{who}")
 
 
 def named(function: Function, who: str) -> Function:
-    """`function`, which names its plugin in what it raises."""
+    """`function`, wrapped so that its errors name the plugin."""
 
     @functools.wraps(function)
     def call(*args: object) -> Any:
@@ -38,12 +38,12 @@ def named(function: Function, who: str) -> Function:
 
 
 def step(run: Function, who: str) -> Function:
-    """`run`, whose result is None or a list of events."""
+    """`run`, wrapped to check that its result is None or a list of events."""
     return _coroutine(run, run, who) if inspect.iscoroutinefunction(run) else _plain(run, who)
 
 
 def _coroutine(run: Function, function: Function, who: str) -> Function:
-    """`run`, which gives something to await for the result of `function`."""
+    """`run`, which returns an awaitable of the result of `function`, wrapped to check that result."""
 
     @functools.wraps(run)
     async def run_it(*args: object) -> object:
@@ -60,7 +60,7 @@ def _coroutine(run: Function, function: Function, who: str) -> Function:
 
 
 def _plain(run: Function, who: str) -> Function:
-    """`run`, which most often does all of its work when it is called."""
+    """`run`, a plain function that usually returns None, wrapped to check its result."""
     rest = _coroutine(lambda awaited: awaited, run, who)
 
     @functools.wraps(run)
@@ -84,7 +84,7 @@ def _plain(run: Function, who: str) -> Function:
 
 
 def awaited(step: Function) -> Function:
-    """A step that is awaited whatever it is: the kernel does so with those that see results."""
+    """`step` as a coroutine function: the kernel always awaits the steps that see results."""
 
     @functools.wraps(step)
     async def run_it(*args: object) -> object:
@@ -99,7 +99,7 @@ def _returned(function: Function, who: str, value: object) -> str:
 
 
 def _shape(value: object) -> str:
-    """The type of a value; of a list, also those of its items."""
+    """The type of a value; for a list, also the types of its items."""
     if isinstance(value, (list, tuple)) and value:
         kinds = sorted({type(one).__name__ for one in value})
         return f"a {type(value).__name__} of {', '.join(kinds)}"
@@ -107,7 +107,7 @@ def _shape(value: object) -> str:
 
 
 def checked(function: Function, who: str, guard: Guard) -> Function:
-    """`function`, whose result is what `guard` wants."""
+    """`function`, wrapped to check its result against `guard`."""
     run = named(function, who)
 
     def result_of(value: object) -> object:
@@ -140,7 +140,7 @@ def checked(function: Function, who: str, guard: Guard) -> Function:
 
 
 def each(function: Function, who: str) -> Function:
-    """`function`, whose result is events. A generator goes on while the events are committed, so it stays one."""
+    """`function`, wrapped to check that it gives events. It stays lazy: a generator resumes after each commit."""
 
     @functools.wraps(function)
     def call(*args: object) -> Iterator[Event]:

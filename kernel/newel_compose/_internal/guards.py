@@ -1,6 +1,6 @@
-"""Guards: the functions of descriptors name their plugin in what they raise, and return only what they should.
+"""Guards: wrap the functions of descriptors, so that errors name the plugin and results are checked.
 
-All plugins but newel's own are guarded, installed or given directly: a guard is a call more for each step of a turn.
+All plugins but newel's own are guarded, installed or given directly: a guard costs one call per step of a turn.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _is_events(value: object) -> bool:
     return isinstance(value, Collection) and all(isinstance(one, Event) for one in value)
 
 
-#: How the functions of other kinds are guarded. A kind of a plugin's own has them in its `guards`.
+#: How the functions of other kinds are guarded. A kind that a plugin declares has its guards in its `guards`.
 _GUARDS: dict[type[Descriptor], Mapping[str, Guard]] = {
     ToolPolicy: {"wrap": Guard(("call_tool",), callable, "a function")},
     HookPolicy: {"wrap": Guard(("bound",), lambda result: isinstance(result, Bound), "a Bound")},
@@ -66,7 +66,7 @@ _GUARDS: dict[type[Descriptor], Mapping[str, Guard]] = {
 
 
 def guarded(item: D, hook: str, plugin: str, source: str) -> D:
-    """The descriptor of a plugin, guarded; a HookSignatureError where one of its functions cannot be called."""
+    """The descriptor of a plugin, guarded; a HookSignatureError if one of its functions cannot be called."""
     who = f"the {words(type(item))} {item.name!r} of the plugin {plugin!r} ({source})"
     changed: dict[str, Function] = {}
     for kind, arguments in _RUNS.items():
@@ -107,7 +107,7 @@ def _check(function: object, arguments: tuple[str, ...], what: str, hook: str, p
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
-        return  # one that C defines
+        return  # a function defined in C
     try:
         signature.bind(*arguments)
     except TypeError:
@@ -118,7 +118,7 @@ def _check(function: object, arguments: tuple[str, ...], what: str, hook: str, p
 
 
 def _watching(item: Observer, who: str, hook: str, plugin: str) -> dict[str, Function]:
-    """The functions of an observer. What it raises is logged in one line, for it must not stop a run."""
+    """The functions of an observer, guarded. Its errors are logged in one line, because it must not stop a run."""
     _check(item.notify, ("signal",), f"{item.name!r} with notify=", hook, plugin)
     changed: dict[str, Function] = {"notify": _telling(item.notify, who)}
     for name, arguments in (("within", ("operation",)), ("wanted", ())):
@@ -135,7 +135,7 @@ def _telling(notify: Function, who: str) -> Function:
     def telling(signal: object) -> None:
         try:
             notify(signal)
-        except Exception as error:  # noqa: BLE001 - the border to a plugin
+        except Exception as error:  # noqa: BLE001 - a plugin boundary
             if (text := describe_error(error)) not in reports:  # it may fail at each step of each run
                 reports.add(text)
                 _log.warning("newel: %s failed: %s", who, text, exc_info=error if debugging() else None)
@@ -144,7 +144,7 @@ def _telling(notify: Function, who: str) -> Function:
 
 
 def _guards_of(item: Descriptor) -> Mapping[str, Guard]:
-    """The guards of the functions that the plugin gave: those that a policy of turns has by default need none."""
+    """The guards of the functions that the plugin gave; the default functions of a TurnPolicy need none."""
     guards = next((guards for kind, guards in _GUARDS.items() if isinstance(item, kind)), None)
     if guards is None:
         return getattr(item, "guards", {})

@@ -1,4 +1,4 @@
-"""The hooks that composing itself calls: a plugin's settings, the kinds that it declares, its policies for hooks."""
+"""The hooks that the host itself calls: a plugin's settings, the kinds that it declares, its policies for hooks."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from newel_kernel import Bound, Descriptor, Kind, hookspec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookPolicy(Descriptor):
-    """Wraps the implementations of lifecycle hooks: `wrap` gets each one and returns it, or one around it.
+    """Wraps the implementations of lifecycle hooks: `wrap` gets each one and returns it, or a wrapper around it.
 
-    Those of plugins are wrapped once; an agent's own callbacks each time they are asked for, so `wrap` is quick.
+    Implementations of plugins are wrapped once, an agent's own callbacks on each use: `wrap` must be quick.
 
-    The first one, in the order of their plugins, is the outermost.
+    The first policy, in the order of the plugins, is the outermost.
     """
 
     wrap: Callable[[Bound], Bound]
@@ -41,7 +41,7 @@ def register_settings() -> type[BaseModel] | None:
 
 @hookspec
 def register_kinds() -> Sequence[Kind[Descriptor]]:
-    """The kinds that the plugin consumes: what other plugins may provide for it, each with the hook for that.
+    """The kinds that the plugin consumes: what other plugins may provide for it, and through which hook.
 
     >>> @dataclass(frozen=True, slots=True, kw_only=True)
     ... class Greeting(Descriptor):

@@ -22,7 +22,7 @@ class LeftOut:
     name: str
     source: str
     why: str
-    #: What was raised.
+    #: The error that the plugin raised.
     error: BaseException | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
@@ -30,10 +30,10 @@ class LeftOut:
 
 
 def guilty_of(error: NewelError, distribution: Distribution, loaded: Mapping[str, str]) -> list[LeftOut]:
-    """The plugins without which an error would not be; only such as the distribution does not name.
+    """The plugins that cause an error and that the distribution does not name.
 
     `loaded` are the installed plugins that take part, each with its source. A clash with a plugin that was given
-    directly stays an error: who gave it means it, and is there to read what is wrong.
+    directly stays an error: its caller wants that plugin, and can read the error.
     """
     names = plugins_of(distribution)
     guilty: dict[str, LeftOut] = {}
@@ -47,14 +47,14 @@ def guilty_of(error: NewelError, distribution: Distribution, loaded: Mapping[str
 
 
 def plugins_of(distribution: Distribution) -> set[str]:
-    """The plugins that a distribution names, and means to take part."""
+    """The plugins that a distribution names and does not disable."""
     return {*distribution.plugins, *distribution.settings, *distribution.replace.values()} - {*distribution.disable}
 
 
 def clashing(distribution: Distribution, points: discovery.Points) -> dict[str, LeftOut]:
-    """The plugins whose name another package's plugin has; a CompositionError where it is not clear which is meant.
+    """The plugins whose name another package's plugin has too; a CompositionError if it is not clear which is meant.
 
-    The keys say both, for the name alone is that of the plugin that takes part.
+    The keys are name and source, because the name alone means the plugin that takes part.
     """
     names = plugins_of(distribution)
     shipping = {point.distribution for point in points[discovery.DISTRIBUTION_GROUP]}
@@ -73,16 +73,16 @@ def clashing(distribution: Distribution, points: discovery.Points) -> dict[str, 
 
 
 def refuse_strictly(distribution: Distribution, left_out: Iterable[LeftOut]) -> None:
-    """Raise for what is left out of a strict distribution."""
+    """Raise a CompositionError if plugins are left out of a strict distribution."""
     problems = [str(one) for one in left_out]
     if distribution.strict and problems:
         raise CompositionError([f"{one} (`strict: true`)" for one in problems])
 
 
 def tell(left_out: Iterable[LeftOut]) -> None:
-    """One line for each plugin, once in a process; without a handler of the program's own it goes to stderr.
+    """Log one line for each plugin, once per process; if the program has no log handler, it goes to stderr.
 
-    With NEWEL_DEBUG=1 the traceback of what was raised follows it.
+    With NEWEL_DEBUG=1 the error's traceback follows.
     """
     for one in left_out:
         if one not in _reported:

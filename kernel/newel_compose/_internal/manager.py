@@ -33,16 +33,16 @@ from newel_kernel import (
 _PREFIX = "register_"
 #: The attribute by which pluggy marks implementations of a project's hooks.
 _MARK = "newel_impl"
-#: What can have no hooks.
+#: Types whose objects cannot have hooks.
 _NO_PLUGINS = (str, bytes, int, float, list, tuple, dict)
 #: How alike the name of an unknown hook must be to a known one to be taken for a misspelling of it.
 _MISSPELT = 0.8
 
 
 class _Pluggy(pluggy.PluginManager):
-    """pluggy that also takes the methods of a `BasePlugin` for hooks, unmarked as they are.
+    """pluggy that also takes the unmarked methods of a `BasePlugin` for hooks.
 
-    Other plugins mark theirs; functions that are named like a hook and are not marked are noted in `unmarked`.
+    Other plugins mark their hooks; functions that have a hook's name but no mark are noted in `unmarked`.
     """
 
     def __init__(self, project_name: str) -> None:
@@ -71,7 +71,7 @@ class _Pluggy(pluggy.PluginManager):
         return options
 
     def _note_unmarked(self, plugin: object, name: str) -> None:
-        """Note a name that may be a hook's, where the plugin itself defines a function by it."""
+        """Note a name that may be a hook's, if the plugin itself defines a function of that name."""
         if not (name.startswith(_PREFIX) or name in LIFECYCLE) or not callable(function := getattr(plugin, name, None)):
             return
         if not isinstance(plugin, ModuleType) or getattr(function, "__module__", None) == plugin.__name__:
@@ -84,10 +84,10 @@ class Manager:
     def __init__(self) -> None:
         self._pluggy = _Pluggy("newel")
         self._rank: dict[str, int] = {}
-        #: Hook -> the kind that it provides, and the plugin that declares it.
+        #: Hook -> the kind that it provides; `_owners`: hook -> the plugin that declares the kind.
         self.kinds: dict[str, Kind[Descriptor]] = {}
         self._owners: dict[str, str] = {}
-        #: Plugin -> hooks that it implements and nobody declares.
+        #: Plugin -> the hooks that it implements but that no enabled plugin declares.
         self.left_out: dict[str, list[str]] = {}
         self._specify(register_settings)
         self._specify(register_kinds)
@@ -97,7 +97,7 @@ class Manager:
         self._declare(Kind(HookPolicy, register_hook_policies), "the host")
 
     def _specify(self, specification: Callable[..., object]) -> None:
-        namespace = ModuleType(specification.__module__)  # a class would be much to make, and garbage in a ring
+        namespace = ModuleType(specification.__module__)  # a class costs more to make, and is cyclic garbage
         setattr(namespace, specification.__name__, specification)
         self._pluggy.add_hookspecs(namespace)
 
@@ -128,7 +128,7 @@ class Manager:
             raise blamed(CompositionError(text), name, why) from None
 
     def declare_kinds(self) -> None:
-        """Take up the kinds that the plugins declare, then see that no plugin implements what is no hook."""
+        """Collect the kinds that the plugins declare, then check that plugins implement only known hooks."""
         for name, kinds in self.call("register_kinds"):
             for kind in listed(name, "register_kinds", kinds, Kind):
                 if not kind.hook.startswith(_PREFIX):
@@ -143,7 +143,7 @@ class Manager:
     def _check(self) -> None:
         """Refuse marked functions that are no hook, and hooks that are not marked.
 
-        What fills a kind that no enabled plugin declares is left out.
+        A hook for a kind that no enabled plugin declares is left out.
         """
         faults = [*self._strange(), *self._unmarked()]
         if faults:
@@ -188,7 +188,7 @@ class Manager:
         return bool(getattr(self._pluggy.hook, hook).get_hookimpls())
 
     def registers(self) -> bool:
-        """Whether a plugin has any hook but those of the lifecycle."""
+        """Whether a plugin has any hook other than lifecycle hooks."""
         return any(name not in LIFECYCLE and caller.get_hookimpls() for name, caller in self._callers())
 
     def hooks(self) -> dict[str, list[str]]:
@@ -201,7 +201,7 @@ class Manager:
         return implemented
 
     def call(self, hook: str, **available: object) -> Iterator[tuple[str, object]]:
-        """Call a registration hook, in the order in which the plugins were added; each one's name with its result."""
+        """Call a registration hook, in the order in which plugins were added; yield each one's name with its result."""
         impls = getattr(self._pluggy.hook, hook).get_hookimpls()
         for impl in sorted(impls, key=lambda i: (not i.tryfirst, i.trylast, self._rank[i.plugin_name])):
             try:

@@ -1,8 +1,8 @@
 """A total order for a chain: the distribution's spine, and every other stage beside its anchor.
 
 The spine is the exact chain; a further stage says ``after=("contents",)`` or ``before=...``. The same
-stages give the same order whatever the order in which plugins were found. An anchor that ends in ``?`` is optional:
-``after=("compaction?", "contents")`` counts where that stage is there.
+stages give the same order, in whatever order the plugins were found. An anchor that ends in ``?`` is optional: with
+``after=("compaction?", "contents")`` the first anchor counts only if that stage exists.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Owned(NamedTuple):
     item: Any
     plugin: str
     source: str
-    #: Whether it has anchors that may be missing: without them its place is the end of the chain.
+    #: Whether it has optional anchors: if all of them are missing, its place is the end of the chain.
     anchored: bool = False
 
     @property
@@ -49,7 +49,7 @@ def order_chain(
 ) -> tuple[Placed, ...]:
     """Order `stages` around `spine`.
 
-    `disabled` maps the names of stages that the distribution leaves out to the reason; they drop out of the
+    `disabled` maps the names of stages that the distribution disables to the reason; they are dropped from the
     spine. Every problem is reported in one CompositionError.
     """
     stages = _with_anchors(stages)
@@ -69,7 +69,7 @@ def order_chain(
 
 
 def _with_anchors(stages: Sequence[Owned]) -> list[Owned]:
-    """The stages, with the optional anchors that exist."""
+    """The stages, with only those optional anchors that exist."""
     names = {owned.item.name for owned in stages}
 
     def present(anchors: Sequence[str]) -> tuple[str, ...]:
@@ -121,7 +121,7 @@ def _misplaced(
     stage: Stage = owned.item
     for anchor in (*stage.after, *stage.before):
         if anchor in by_name or (anchor in disabled and stage.name in spine):
-            continue  # what the distribution lists has its place without the anchor
+            continue  # a stage that the distribution lists has its place without the anchor
         if anchor in disabled:
             yield f"is anchored to {anchor!r}, but {disabled[anchor]}"
         else:
@@ -131,7 +131,7 @@ def _misplaced(
 
 
 def _contradictions(chain: str, spine: Sequence[str], by_name: Mapping[str, Owned]) -> list[str]:
-    """Every circle; who made one is left out before the next is looked for."""
+    """Every cycle; the stages that make one are left out before the next is searched."""
     spine = [name for name in dict.fromkeys(spine) if name in by_name]
     left = dict(by_name)
     problems: list[str] = []
@@ -149,7 +149,7 @@ def _contradictions(chain: str, spine: Sequence[str], by_name: Mapping[str, Owne
 
 
 def _graph(spine: Sequence[str], by_name: Mapping[str, Owned]) -> dict[str, set[str]]:
-    """For each stage, the ones before it. The spine is edges too, so who contradicts it makes a cycle."""
+    """For each stage, the stages before it. The spine gives edges too, so a stage that contradicts it makes a cycle."""
     graph: dict[str, set[str]] = {name: set() for name in by_name}
     for earlier, later in pairwise(spine):
         graph[later].add(earlier)
@@ -182,7 +182,7 @@ def _slots(
             if name not in slots and near:
                 index, side = min(near)
                 slots[name] = (index, side or -1)
-    # Anchored only to stages that hang on nothing themselves: the end of the chain.
+    # Anchored only to stages that have no anchor themselves: the end of the chain.
     return {name: slots.get(name, (len(spine), 1)) for name in topological}
 
 

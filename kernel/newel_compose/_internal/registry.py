@@ -23,13 +23,13 @@ class PluginRegistry:
         self, by_kind: Mapping[type[Descriptor], Mapping[str, Owned]], declared: Collection[type[Descriptor]], hint: str
     ) -> None:
         self._by_kind = by_kind
-        #: The kinds that the kernel or an enabled plugin declares, also where nobody fills them.
+        #: The kinds that the kernel or an enabled plugin declares, even if no plugin provides any.
         self._declared = declared
-        #: What may be why something is missing: the end of a message.
+        #: A possible reason why something is missing: the end of a message.
         self._hint = hint
 
     def find(self, kind: type[D], name: str) -> D:
-        """The descriptor of that kind and name; a ConfigurationError names those there are."""
+        """The descriptor of that kind and name; a ConfigurationError names the known ones."""
         owned = self.owned(kind)
         if name in owned:
             return cast("D", owned[name].item)
@@ -48,7 +48,7 @@ class PluginRegistry:
         yield from self._by_kind.items()
 
     def instead(self, kind: type[Descriptor], name: str, show: Callable[[str], str] = str) -> str:
-        """The end of a message that `name` is missing: what is near, what there is, what may be why."""
+        """The end of a message that `name` is missing: a similar name, the known names, a possible reason."""
         owned = self.owned(kind)
         if kind not in self._declared:
             return self.why_missing(kind)
@@ -56,7 +56,7 @@ class PluginRegistry:
         return f"{did_you_mean(name, owned)} (there are: {names}){self._hint}"
 
     def why_missing(self, kind: type[Descriptor]) -> str:
-        """What may be why one of a kind is missing: the end of an error's text, or empty."""
+        """A possible reason why a descriptor of this kind is missing, for the end of an error message; may be empty."""
         if kind in self._declared:
             return self._hint
         return f": no enabled plugin declares what a {words(kind)} is (enable the plugin that does){self._hint}"

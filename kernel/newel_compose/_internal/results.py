@@ -1,4 +1,4 @@
-"""Results: what registration hooks return, checked."""
+"""Results: check what registration hooks return."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def listed(name: str, hook: str, result: object, kind: type[T]) -> Sequence[T]:
-    """What a hook returned, checked to be a list of a kind."""
+    """The result of a hook, checked to be a list of a kind."""
     if not isinstance(result, (list, tuple)):
         if inspect.iscoroutine(result):
             result.close()  # nobody will await it
@@ -30,7 +30,7 @@ def listed(name: str, hook: str, result: object, kind: type[T]) -> Sequence[T]:
 
 
 def _check_anchors(name: str, hook: str, stage: Stage) -> None:
-    """Refuse a text where a tuple of names is wanted: each of its letters would be an anchor."""
+    """Refuse a string in place of a tuple of names: each of its letters would be an anchor."""
     for side in ("after", "before"):
         anchors = getattr(stage, side)
         if isinstance(anchors, str) or not all(isinstance(anchor, str) for anchor in anchors):
@@ -39,12 +39,12 @@ def _check_anchors(name: str, hook: str, stage: Stage) -> None:
 
 
 def wrong(name: str, hook: str, what: str) -> HookSignatureError:
-    """The error about what a plugin's hook returned, which leaving out the plugin would mend."""
+    """The error for a wrong result of a plugin's hook; leaving out the plugin solves it."""
     return blamed(HookSignatureError(f"the plugin {name!r}: {hook} {what}"), name, f"its {hook} {what}")
 
 
 def described(result: object, kind: type[Descriptor]) -> object:
-    """What a hook returned, with the descriptors of those objects that have one to give."""
+    """The result of a hook; each `Describable` in it is replaced by its descriptor."""
     if not isinstance(result, (list, tuple)) or all(isinstance(item, kind) for item in result):
         return result
     return [item.describe(kind) if isinstance(item, Describable) else item for item in result]

@@ -1,4 +1,4 @@
-"""Selection of a distribution, and the lock that holds a composition to names and versions."""
+"""Selection of a distribution, and the lock that pins the names and versions of a composition."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOCK_FILE = "newel.lock"
 
 
 class Lock(TypedDict):
-    """What a lock file holds."""
+    """The content of a lock file."""
 
     distribution: str
     #: Each enabled plugin, with its `distribution` and `version`.
@@ -29,7 +29,7 @@ class Lock(TypedDict):
 
 
 class _LockFile(BaseModel, defer_build=True):
-    """A lock file as it is read."""
+    """A lock file, for validation."""
 
     distribution: str
     plugins: dict[str, dict[str, str]]
@@ -38,9 +38,9 @@ class _LockFile(BaseModel, defer_build=True):
 def select_distribution(
     choice: str | Path | Distribution | None = None, points: Points | None = None
 ) -> tuple[Distribution, Path | None]:
-    """The distribution of an argument, of NEWEL_DISTRIBUTION, of newel.yaml or [tool.newel], or `standard`.
+    """The distribution named by `choice`, by NEWEL_DISTRIBUTION, by newel.yaml or [tool.newel], or `standard`.
 
-    Returned with the lock file that binds it: one lies beside where the choice was made, unless it was an argument.
+    Returned with the lock file that binds it: the one in the working directory, if any; None for a `choice`.
     """
     if isinstance(choice, Distribution):
         return choice, None
@@ -57,7 +57,7 @@ def select_distribution(
 
 
 def _stands(path: Path) -> bool:
-    """Whether there is something at `path`, be it a link that leads nowhere: that one was meant for something."""
+    """Whether `path` exists, even as a broken link: it was put there on purpose."""
     return path.exists() or path.is_symlink()
 
 
@@ -80,18 +80,18 @@ def _from_files(here: Path) -> str | None:
 
 
 def _table(project: Path) -> object:
-    """What a pyproject.toml says under [tool.newel]; None: nothing. Most have no such word, and are not parsed."""
+    """The table [tool.newel] of a pyproject.toml, or None. Most files do not contain the word, and are not parsed."""
     data = project.read_bytes()
     if b"newel" not in data:
         return None
     try:
         return import_module("tomllib").loads(data.decode()).get("tool", {}).get("newel")
     except ValueError:
-        return None  # somebody else's broken file; its owner's tools will say so
+        return None  # the file is broken; the tools that own it will say so
 
 
 def lock_of(composition: Composition) -> Lock:
-    """What holds `composition` to its plugins."""
+    """The lock that pins the plugins of `composition`."""
     return {
         "distribution": composition.distribution.name,
         "plugins": {

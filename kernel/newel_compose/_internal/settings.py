@@ -1,4 +1,4 @@
-"""Settings: what a distribution says to each plugin, validated by the plugin's own model."""
+"""Settings: a distribution's settings for each plugin, validated by the plugin's own model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from newel_kernel import ConfigurationError, HookSignatureError, did_you_mean
 
 
 class _Settings(Mapping[str, BaseModel]):
-    """The settings of plugins. Those that the distribution leaves as they are, are made when first asked for."""
+    """The settings of plugins. Settings that the distribution leaves at their defaults are made on first access."""
 
     def __init__(self, models: Mapping[str, type[BaseModel]], settings: dict[str, BaseModel]) -> None:
         self._models = models
@@ -58,7 +58,7 @@ def validated_settings(
 
 
 def _details(error: ValidationError, model: type[BaseModel]) -> str:
-    """What is wrong with settings; an unknown one with those that there are."""
+    """The problems of settings; for an unknown one with a similar name or the known names."""
     texts = []
     for problem in error.errors():
         where = ".".join(map(str, problem["loc"]))

@@ -1,4 +1,4 @@
-"""URIs of services: what they name, and how messages show them."""
+"""URIs of services: the file that they name, and how messages show them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from newel_kernel import ConfigurationError
 
 #: A database in memory, which has no file.
 _MEMORY = ":memory:"
-#: A password between the user and the host: it may itself hold any sign, an @ or a slash, say.
+#: A password between the user and the host: it may itself hold any character, such as @ or a slash.
 _PASSWORD = re.compile(r"(//[^:/@?#]*:).*@")
 _PARAMETER = re.compile(r"([?&][^=&]*(?:passw|pwd|secret|token|key)[^=&]*=)[^&]*", re.IGNORECASE)
 
 
 def without_password(uri: str) -> str:
-    """`uri` with the passwords in it masked, those of parameters too: for an error or a log."""
+    """`uri` with the passwords in it masked, in parameters too: for an error or a log."""
     return _PARAMETER.sub(r"\1***", _PASSWORD.sub(r"\1***@", uri))
 
 

@@ -10,17 +10,17 @@ from newel_kernel._internal.errors import NewelError, PluginError
 
 
 def cancellation_count() -> Callable[[], int]:
-    """A function that counts the cancellations of the task that runs now, less those it has taken back."""
+    """A function that counts the cancellations of the current task, less those that it has taken back."""
     return task.cancelling if (task := asyncio.current_task()) is not None else int  # int() is 0
 
 
 def cancellations() -> int:
-    """The cancellations of the running task, less those it has taken back."""
+    """The number of cancellations of the running task, less those that it has taken back."""
     return cancellation_count()()
 
 
 def failure_of(raised: BaseException, owner: str, kind: type[NewelError]) -> Exception:
-    """What `owner` raised, as an error; a cancellation of the task itself goes on."""
+    """What `owner` raised, as an error; a cancellation of the task itself is raised again."""
     if isinstance(raised, Exception):
         return raised
     if isinstance(raised, asyncio.CancelledError) and cancellations():

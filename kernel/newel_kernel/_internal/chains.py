@@ -33,23 +33,23 @@ if TYPE_CHECKING:
 class RequestProcessor(Stage):
     """Edits the request before each model call; events that it returns are committed and yielded first.
 
-    `applies_to` and `for_agent` are asked once for an agent, and again after a field of any agent was assigned: what
-    may change otherwise, `run` looks at.
+    `applies_to` and `for_agent` are called once for an agent, and again after a field of any agent in its tree was
+    assigned: whatever may change at other times, `run` must check.
     """
 
     #: A coroutine function; or a plain one that returns None, which costs less.
     run: RequestStep
     #: Whether it has anything to do for an agent; None: always.
     applies_to: Callable[[BaseAgent], bool] | None = None
-    #: What runs for an agent in place of `run`: for what follows from the agent's fields alone.
+    #: Makes the step that runs for an agent in place of `run`; it may depend on the agent's fields alone.
     for_agent: Callable[[BaseAgent], RequestStep] | None = None
-    #: Whether it has anything to do for an app (None: a runner of a bare agent). Asked once for each runner.
+    #: Whether it has anything to do for an app (None: a runner of a bare agent). Called once for each runner.
     serves: Callable[[object], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolPreparation(RequestProcessor):
-    """Runs after the request chain, in which it has no place, and before the agent's tools declare themselves."""
+    """Runs after the request chain, of which it is no part, and before the agent's tools declare themselves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,12 +75,12 @@ class ToolCall(Protocol):
     """Runs a tool."""
 
     def __call__(self, tool: BaseTool, args: Json, context: Context, /) -> Awaitable[Any]:
-        """What to await for the tool's result."""
+        """An awaitable of the tool's result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolPolicy(Stage):
-    """Wraps every tool call: `wrap` gets the next inner call and returns one that stands around it.
+    """Wraps every tool call: `wrap` gets the next inner call and returns a call around it.
 
     The first policy of the chain is the outermost.
     """
@@ -94,7 +94,7 @@ class Prologue(Descriptor):
 
     #: A coroutine function; or a plain one that returns None, which costs less.
     run: Callable[[InvocationContext], Events | None]
-    #: After the hooks have seen the message, and not before.
+    #: Whether it runs after the hooks have seen the message, and not before.
     follows: bool = False
 
 
@@ -128,24 +128,24 @@ async def _nothing(ctx: InvocationContext, tools: Mapping[str, BaseTool]) -> Ite
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnPolicy(Descriptor):
-    """Decides whose turn it is. The one that is named ``turns`` counts; a distribution's `replace` chooses it.
+    """Decides whose turn it is. The policy named ``turns`` counts; a distribution's `replace` chooses it.
 
-    By default each message begins an invocation of the root agent, nothing waits, and nobody hands over.
+    By default each message begins an invocation of the root agent, nothing waits, and no agent hands over.
     """
 
     name: str = "turns"
-    #: Makes the context of a message, before it is stored, that of the invocation to which it belongs: the one that
-    #: the caller names (None: which one is for the policy to find out), or a new one. It refuses what cannot be.
+    #: Sets up the context of a message, before it is stored, for the invocation that the message belongs to: the one
+    #: that the caller names (None: the policy finds out), or a new one. It raises where that invocation cannot go on.
     enter: Callable[[InvocationContext, Turn, str | None], None] = _begin
     #: The events of the message, one for each conversation that it belongs to; none where it is not to be stored.
     messages: Callable[[InvocationContext, Turn], list[Event]] = _one_message
-    #: Who answers, once the message is stored; None: the invocation is over, and only its epilogues run.
+    #: The agent that answers, once the message is stored; None: the invocation is over, and only its epilogues run.
     agent: Callable[[InvocationContext], BaseAgent | None] = attrgetter("agent")
-    #: Whether the agent that runs waits for an answer, so that its model is not to be asked.
+    #: Whether the agent that runs waits for an answer, so that its model must not be called.
     waits: Callable[[InvocationContext], bool] = lambda ctx: False
     #: The results of the agent's calls that an interrupted run of the invocation left open, given its tools.
     interrupted: Callable[[InvocationContext, Mapping[str, BaseTool]], Awaitable[Iterable[Event]]] = _nothing
-    #: What follows the committed results of tools, one of which named the agent to go on with.
+    #: The events after the committed results of tools, one of which named the agent to transfer to.
     transfer: Callable[[InvocationContext, Event], Iterable[Event]] = lambda ctx, results: ()
 
 
@@ -165,13 +165,13 @@ class Chains:
     response_chain: tuple[ResponseProcessor, ...] = ()
     result_chain: tuple[ResultProcessor, ...] = ()
     tool_chain: tuple[ToolPolicy, ...] = ()
-    #: What plugins keep for as long as the composition lives (their models, say).
+    #: Values that plugins keep for as long as the composition lives (their models, say).
     stash: Stash = field(default_factory=Stash, repr=False, compare=False)
     #: The part of the request chain that the loop runs, and the tool preparations after it.
     request_steps: tuple[RequestProcessor, ...] = field(init=False)
     #: Runs a tool within the policies of the tool chain.
     call_tool: ToolCall = field(init=False, repr=False)
-    #: Whether a plugin has hooks around agents, and around their models: each run and each call looks at these.
+    #: Whether a plugin has hooks around agents, and around their models: checked for each run and each model call.
     agents_hooked: bool = field(init=False)
     models_hooked: bool = field(init=False)
     #: Whose turn it is.
@@ -180,7 +180,7 @@ class Chains:
     late_prologues: tuple[Prologue, ...] = field(init=False)
     epilogues: tuple[Epilogue, ...] = field(init=False)
     observers: tuple[Observer, ...] = field(init=False)
-    #: What `for_app` made, by the request steps that are left.
+    #: The copies that `for_app` made, by the request steps that they keep.
     _for_apps: dict[tuple[RequestProcessor, ...], Self] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )
@@ -207,12 +207,12 @@ class Chains:
         return (*self.request_chain, *self.registry.all(ToolPreparation))
 
     def settings_of(self, plugin: str, model: type[M]) -> M:
-        """The settings of a plugin; where it is not composed, those that `model` has by default."""
+        """The settings of a plugin; where it is not composed, the defaults of `model`."""
         settings = self.settings.get(plugin)
         return settings if isinstance(settings, model) else model()
 
     def for_app(self, app: object) -> Self:
-        """The same chains, whose request steps leave out what has nothing to do for `app`; made once."""
+        """The same chains without the request steps that do not serve `app`; made once."""
         steps = tuple(step for step in self._steps() if step.serves is None or step.serves(app))
         if steps == self.request_steps:
             return self

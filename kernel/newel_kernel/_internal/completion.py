@@ -11,7 +11,7 @@ from newel_kernel._internal.lifecycle import ask
 
 
 def finish(ctx: InvocationContext, error: BaseException | None) -> Awaitable[None]:
-    """Tell the hooks that the invocation is over, then run the epilogues; each runs whatever the others do."""
+    """Call the hooks for the end of a run, then the epilogues; an error in the hooks does not skip the epilogues."""
     hooks = ctx.composition.hooks
     has_hooks = "on_run_error_callback" in hooks or "after_run_callback" in hooks
     return _finish(ctx, hooks, error) if has_hooks else epilogues(ctx, error)
@@ -37,7 +37,7 @@ async def epilogues(ctx: InvocationContext, error: BaseException | None) -> None
                 for event in await events or ():
                     await ctx.session_service.append_event(ctx.session, event)
         except Exception as problem:
-            if error is None or isinstance(error, GeneratorExit):  # nobody would read the latter's notes
+            if error is None or isinstance(error, GeneratorExit):  # no caller would read the latter's notes
                 raise
-            # What ended the invocation is what its caller must learn: a store that is gone fails here as well.
+            # The caller must learn what ended the invocation: a store that is gone fails here as well.
             error.add_note(f"the epilogue {epilogue.name!r} failed too: {type(problem).__name__}: {problem}")

@@ -21,14 +21,14 @@ from newel_types import Content, FunctionCall, FunctionResponse, Part, deep_copy
 
 Tools = Mapping[str, BaseTool]
 _log = logging.getLogger(__name__)
-#: The results of calls that had ended when their run was cancelled or failed; nobody has committed them.
+#: The results of calls that had ended when their run was cancelled or failed; they are not committed.
 UNCOMMITTED: Key[list[Event | None]] = Key("uncommitted results", list)
 
 
 async def dispatch(ctx: InvocationContext, calls: Sequence[FunctionCall], tools: Tools) -> Event | None:
-    """Run `calls` side by side; one event with their results in call order, or None where none has a result.
+    """Run `calls` concurrently; return one event with their results in call order, or None if no call has a result.
 
-    Where one call fails, the others are cancelled and awaited before the error goes on.
+    If a call fails, the others are cancelled and awaited before the error propagates.
     """
     if len(calls) == 1:  # the usual case needs no task
         count = cancellation_count()
@@ -43,7 +43,7 @@ async def dispatch(ctx: InvocationContext, calls: Sequence[FunctionCall], tools:
         results = await asyncio.gather(*tasks)
     except BaseException:
         for task in tasks:
-            if not task.cancelling():  # a second cancellation would stop its cleaning up
+            if not task.cancelling():  # a second cancellation would stop its clean-up
                 task.cancel()
         ended = await asyncio.gather(*tasks, return_exceptions=True)
         ctx.stash[UNCOMMITTED] += [event for event in ended if isinstance(event, Event)]
@@ -80,7 +80,7 @@ async def _execute(ctx: InvocationContext, call: FunctionCall, tools: Tools) -> 
     if result is None:
         try:
             result = await ctx.composition.call_tool(tool, args, context)
-        except BaseException as raised:  # noqa: BLE001 - a plugin boundary; what must go on is raised in failure_of
+        except BaseException as raised:  # noqa: BLE001 - a plugin boundary; failure_of raises what must propagate
             failure = failure_of(raised, f"the tool {tool.name!r} ({tool.origin})", ToolAbortedError)
             result = await tool_round("on_tool_error_callback", tool, args, context, failure)
             if result is None:
@@ -101,13 +101,13 @@ def _result_event(
     fields = result if isinstance(result, dict) else {"result": result}
     response = FunctionResponse(id=call.id, name=tool.name, response=fields)
     content = Content(role="user", parts=[Part(function_response=response)])
-    return Event(  # actions that are None are made when touched
+    return Event(  # actions of None are made when first touched
         invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, content=content, actions=actions,
     )  # fmt: skip
 
 
 def merge_results(events: Sequence[Event]) -> Event:
-    """One event of several results: the parts in order, the actions merged key by key."""
+    """Merge result events into one: the parts in order, the actions merged key by key."""
     first = events[0]
     if len(events) == 1:
         return first
@@ -121,7 +121,7 @@ def merge_results(events: Sequence[Event]) -> Event:
 
 
 def _name_losers(events: Sequence[Event]) -> None:
-    """Log whose writes to the state are lost: where calls of one response write a key, the last one counts."""
+    """Log the state writes that are lost: where several calls of one response write a key, the last write wins."""
     writers: dict[str, Event] = {}
     for event in events:
         for key, value in event.touched_actions.state_delta.items() if event.touched_actions is not None else ():

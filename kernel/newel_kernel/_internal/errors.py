@@ -23,7 +23,7 @@ NewelError
     ├── FencedError               another worker took the session over: stop
     └── PairingError              a tool result without its call
 
-A room of `newel` may have errors of its own below these, each beside the code that raises it.
+A subpackage of `newel` may define its own errors below these, beside the code that raises them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ConfigurationError(NewelError, ValueError):
 
 
 class CompositionError(ConfigurationError):
-    """The plugins do not compose. `problems` lists everything that was found, each a sentence."""
+    """The plugins do not compose. `problems` lists every problem found, each as a sentence."""
 
     def __init__(self, problems: str | Iterable[str]) -> None:
         self.problems = (problems,) if isinstance(problems, str) else tuple(problems)
@@ -82,25 +82,25 @@ class HookSignatureError(PluginError, TypeError):
 
 
 class ModelError(NewelError):
-    """A model cannot be used, or its service failed. The exception of an SDK is its `__cause__` only."""
+    """A model cannot be used, or its service failed. An SDK's exception is only its `__cause__`."""
 
     def __init__(
         self, message: str, *, code: int | str | None = None, provider: str = "", model: str = "",
         request_id: str | None = None, retryable: bool = False, retry_after: float | None = None, remedy: str = "",
     ) -> None:  # fmt: skip
         super().__init__(message)
-        #: The HTTP status (an int), or the service's own word or ours.
+        #: The HTTP status (an int), or an error name (a str), the service's or ours.
         self.code = code
         self.provider = provider
         self.model = model
-        #: What the service calls the request, for its support.
+        #: The service's id for the request, to quote to its support.
         self.request_id = request_id
-        #: Whether the same request may succeed later; in how many seconds, where the service says so.
+        #: Whether the same request may succeed later, and after how many seconds, where the service says so.
         self.retryable = retryable
         self.retry_after = retry_after
-        #: What to do; the message has it too.
+        #: What to do about it; the message says it too.
         self.remedy = remedy
-        #: The agent whose call failed, once that is clear.
+        #: The name of the agent whose call failed, once it is known.
         self.agent = ""
 
 
@@ -113,11 +113,11 @@ class FeatureUnavailableError(NewelError, NotImplementedError):
 
 
 class ServiceMissingError(ConfigurationError, FeatureUnavailableError):
-    """The runner was given no such service, and its distribution names none."""
+    """The runner was given no service of this kind, and its distribution names none."""
 
 
 class ToolAbortedError(NewelError, RuntimeError):
-    """A tool raised what would have ended the process, or cancelled a task that nobody cancelled."""
+    """A tool raised an error that would have ended the process, or a CancelledError without a cancellation."""
 
 
 class SessionError(NewelError):
@@ -125,7 +125,7 @@ class SessionError(NewelError):
 
 
 class SessionNotFoundError(SessionError, ValueError):
-    """There is no such session."""
+    """The session does not exist."""
 
 
 class AlreadyExistsError(SessionError):
@@ -148,7 +148,7 @@ class PairingError(SessionError):
 
 
 def brief(text: str) -> str:
-    """`text` as an error may repeat it: its beginning and its length, where it is longer than 200 characters."""
+    """`text`, shortened for an error message: its beginning and its length if it is longer than 200 characters."""
     return text if len(text) <= 200 else f"{text[:100]}... ({len(text)} characters)"
 
 

@@ -56,9 +56,9 @@ class NodeInfo(Record):
     path: str = ""
     output_for: list[str] | None = None
     message_as_output: bool | None = None
-    #: With an output: the route that the next event will tell.
+    #: With an output: the route that the next event will name.
     route: Any = None
-    #: The checkpoint: what ended before this event was committed, each run by its path with its NodeState.
+    #: The checkpoint: the runs that ended before this event was committed, each path with its NodeState.
     nodes: dict[str, Json] | None = None
 
 
@@ -136,7 +136,7 @@ class Event(LlmResponse):
             self.__post_init__(message, state, route)
 
     def __post_init__(self, message: Any = None, state: Any = None, route: Any = None) -> None:
-        """What is left to do where it is not made of plain fields; what the doors call in place of the constructor."""
+        """Complete an event that is not made of plain fields; validation calls this in place of the constructor."""
         LlmResponse.__post_init__(self)
         if not self.id:
             self.id = seam.new_id()
@@ -182,7 +182,7 @@ class Event(LlmResponse):
         return parts[-1].code_execution_result is None
 
     def model_copy(self, *, update: Mapping[str, object] | None = None, deep: bool = False) -> Event:
-        """An unfrozen copy with `update` applied; its actions are its own."""
+        """An unfrozen copy with `update` applied and its own actions."""
         actions, node_info = self.touched_actions, self.touched_node_info
         with UnmadeFields(self, _LAZY):
             new = Record.model_copy(self, deep=deep)

@@ -37,7 +37,7 @@ class Bound:
 Callbacks = tuple[Bound, ...]
 #: The plugins', the agent's own and the fallback implementations of a hook.
 Round = tuple[Callbacks, Callbacks, Callbacks]
-#: Hook -> (plugins' implementations, fallbacks), of the hooks that have any.
+#: Hook -> (plugins' implementations, fallbacks), for the hooks that have any.
 Hooks = Mapping[str, tuple[Callbacks, Callbacks]]
 NO_HOOKS: tuple[Callbacks, Callbacks] = ((), ())
 
@@ -79,7 +79,7 @@ LIFECYCLE: dict[str, HookSpec] = {
 
 
 async def first_answer(bound: Callbacks, returns: type[Any] | None, keywords: Mapping[str, object]) -> Any:
-    """Call `bound` in order; the first result that is not None ends the round, where a result is asked for."""
+    """Call `bound` in order; if the hook may answer, the first result that is not None ends the round."""
     count = cancellation_count()
     for one in bound:
         before = count()
@@ -94,7 +94,7 @@ async def first_answer(bound: Callbacks, returns: type[Any] | None, keywords: Ma
             raise error from error.__cause__
         if count() > before:  # swallowed
             raise CancelledError
-        if answer is not None and returns is not None:  # an observer's answer is nothing to anybody
+        if answer is not None and returns is not None:  # an observer's result is ignored
             return _checked(answer, returns, one)
     return None
 
@@ -102,14 +102,14 @@ async def first_answer(bound: Callbacks, returns: type[Any] | None, keywords: Ma
 async def run_round(hook: str, round_: Round, keywords: Mapping[str, object]) -> Any:
     """Ask plugins, the agent and the fallbacks in turn; the first answer ends the round.
 
-    `keywords` are the plugins'; the agent's callbacks get the same values under the names of their own.
+    `keywords` are the plugins'; the agent's callbacks get the same values under their own names.
     """
     spec = LIFECYCLE[hook]
     plugins, own, fallbacks = round_
     if plugins and (answer := await first_answer(plugins, spec.returns, keywords)) is not None:
         return answer
     if own:
-        names = spec.agent_keywords or ()  # the last of the plugins', under other names
+        names = spec.agent_keywords or ()  # for the last of the plugins' keywords
         values = list(keywords.values())[len(keywords) - len(names) :]
         if (answer := await first_answer(own, spec.returns, dict(zip(names, values, strict=True)))) is not None:
             return answer

@@ -1,4 +1,4 @@
-"""Contexts: one invocation as the agent that runs sees it, and as its tools and callbacks do.
+"""Contexts: one invocation as the running agent sees it, and as its tools and callbacks see it.
 
 `ToolContext` and `CallbackContext` are names for `Context`.
 """
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from newel_kernel._internal.rendezvous import Meeting
     from newel_types import Content
 
-#: By call id: the event that asks the user something instead of a result (None: nothing new); the call stays open.
+#: Call id -> the event that asks the user a question instead of a result (None: no new one); the call stays open.
 OPEN_CALLS = Key[dict[str | None, Event | None]]("open calls", dict)
 
 
 class ReadonlyContext:
-    """What code that must not change anything may see: instruction providers and toolsets."""
+    """The context for code that must not change anything: instruction providers and toolsets."""
 
     __slots__ = ("_invocation_context",)
 
@@ -96,8 +96,8 @@ class Context(ReadonlyContext):
         self._invocation_context = invocation_context
         self._actions = event_actions
         self._state: State | None = None
-        #: How a tool runs a synchronous function: a policy may put a thread here; None: directly. The result, or
-        #: what to await for it.
+        #: Runs a synchronous function of a tool and returns its result or an awaitable of it. A policy may set one
+        #: that uses a thread; None: the function is called directly.
         self.call_sync: Callable[[Callable[..., Any], Json], Any] | None = None
         self.function_call_id = function_call_id
 
@@ -114,7 +114,7 @@ class Context(ReadonlyContext):
 
     @property
     def touched_actions(self) -> EventActions | None:
-        """The actions where this call has touched them, else None."""
+        """The actions if this call has touched them, else None."""
         return self._actions
 
     @property
@@ -146,18 +146,18 @@ class InvocationContext:
     """One invocation as one agent sees it.
 
     `for_agent` and `model_copy` give the view of another agent: the session, the stash and the call budget are
-    shared, `agent`, `branch` and `end_invocation` are the view's own. A subclass shares more (services, say); it is
-    the Runner's `invocation_type`.
+    shared, `agent`, `branch` and `end_invocation` are the view's own. A subclass shares more (services,
+    say); the Runner's `new_context` makes it.
     """
 
     #: What tools and callbacks get.
     context_type: ClassVar[type[Context]] = Context
-    #: How the ids begin of calls that a model gave none: these are ours, and not to be sent back.
+    #: The prefix of the ids for calls that a model gave none: these ids are ours, and are not sent back to the model.
     call_id_prefix: ClassVar[str] = "call-"
 
-    #: Where tools leave events that are to be committed while they run; None: the agent has no such tools.
+    #: Where tools leave events to be committed while they still run; None: the agent has no such tools.
     meeting: Meeting | None = None
-    #: Where what the user says comes in, in a live run; None: the run is none.
+    #: The queue of the user's input in a live run; None: the run is not live.
     live_request_queue: Any = None
     node_path: str | None = None
 
@@ -183,20 +183,20 @@ class InvocationContext:
         self.branch = branch
         self.app = app
         self.budget = CallBudget()
-        # Each step of a chain reads these, which costs a tenth of reading a default of the class.
+        # Each step of a chain reads these: from the instance, at a tenth of the cost of a default of the class.
         self.end_invocation = False
         #: Whether the invocation had begun before this run of it.
         self.resumed = False
-        #: Where the conversation of an isolated run begins, and with what; None: with the session.
+        #: Where the conversation of an isolated run begins, and with which content; None: it begins with the session.
         self.opening: object = None
         self.isolation_scope: str | None = None
-        #: What plugins keep for the rest of the invocation.
+        #: Values that plugins keep for the rest of the invocation.
         self.stash = Stash()
 
     def model_copy(self, *, update: Json | None = None, deep: bool = False) -> Self:
-        """A view that shares everything and differs in `update`."""
+        """A view that shares everything but the attributes in `update`."""
         new = object.__new__(self.__class__)
-        new.__dict__ = {**self.__dict__}  # the values of a copy() are read at a fifth of the pace
+        new.__dict__ = {**self.__dict__}  # values of a dict made by copy() are read at a fifth of the speed
         if update:
             new.__dict__.update(update)
         return new
@@ -210,7 +210,7 @@ class InvocationContext:
         return new
 
     def round_of(self, hook: str) -> Round | None:
-        """The implementations of `hook` for the agent that runs, or None where there are none."""
+        """The implementations of `hook` for the agent that runs, or None if it has none."""
         own = getattr(self.agent, hook, None)
         if (shared := self.composition.hooks.get(hook)) is None and not own:
             return None
@@ -218,7 +218,7 @@ class InvocationContext:
         return plugins, self.own_callbacks(hook) if own else (), fallbacks
 
     def own_callbacks(self, hook: str) -> Callbacks:
-        """Those of the agent that runs, where it has any."""
+        """The running agent's own callbacks for `hook`; called only if it has some."""
         return self.agent.callbacks(hook)
 
     @property

@@ -1,6 +1,6 @@
 """Kinds: what plugins provide, described by frozen descriptors.
 
-Whoever consumes a kind of thing declares it: a descriptor class, and the hook through which plugins provide it.
+The consumer of a kind declares it: a descriptor class, and the hook through which plugins provide it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Kind(Generic[D_co]):
     descriptor: type[D_co]
     #: A function marked with ``@hookspec``; its name is the hook's.
     specification: Callable[..., Sequence[D_co]]
-    #: Where the order of its stages stands in a distribution, under `orders`; empty: they have none.
+    #: The key under a distribution's `orders` that lists its stages in order; empty: its stages have no order.
     order: str = ""
 
     @property
@@ -47,13 +47,13 @@ class Registry(Protocol):
     """What the plugins of a composition provide, by kind and name."""
 
     def find(self, kind: type[D], name: str) -> D:
-        """The descriptor of that kind and name; a ConfigurationError names those there are."""
+        """The descriptor of that kind and name; a ConfigurationError names the known ones."""
 
     def all(self, kind: type[D]) -> Sequence[D]:
         """The descriptors of a kind, in the order of their plugins."""
 
     def why_missing(self, kind: type[Descriptor]) -> str:
-        """What may be why one of a kind is missing: the end of an error's text, or empty."""
+        """A possible reason why a descriptor of this kind is missing, for the end of an error message; may be empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The hook rounds of a turn: a plugin's hooks, then the agent's callbacks, then the fallbacks."""
+"""The hook rounds of a turn: the plugins' hooks, then the agent's callbacks, then the fallbacks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Draft:
 
 
 async def ask(ctx: InvocationContext, hook: str, keywords: Mapping[str, object]) -> Any:
-    """One round of a runner-level hook, for which there are implementations: plugins only."""
+    """One round of a runner-level hook that has implementations; only plugins have them."""
     plugins, fallbacks = ctx.composition.hooks[hook]
     return await first_answer(plugins + fallbacks, LIFECYCLE[hook].returns, keywords)
 

@@ -1,4 +1,4 @@
-"""Log: one reader over a session's events. What counts, who asked, what is open, and what a message answers."""
+"""Log: a reader over a session's events. Which events count, which calls are open, and what a message answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from newel_kernel._internal.events import Event
 from newel_types import Content, FunctionCall
 
-#: Anything: what a filter that is not asked for lets through.
+#: The default of a filter: it lets everything through.
 _ANY = "*"
 _NO_IDS: frozenset[str | None] = frozenset()
 _NO_ASKERS: Mapping[str | None, Event] = {}
@@ -16,7 +16,7 @@ _NO_ASKERS: Mapping[str | None, Event] = {}
 class Log:
     """The events of a session, in the order in which they were committed.
 
-    A rewind takes back everything from an invocation on; what it took back does not count for any question here.
+    A rewind takes back all events from an invocation on; all methods but `beginning` skip these.
     Reading is lazy and copies nothing: make a Log where you need one.
     """
 
@@ -26,7 +26,7 @@ class Log:
         self.events = events
 
     def backwards(self) -> Iterator[tuple[int, Event]]:
-        """The events that count from the last one back, each with its position."""
+        """The events that count, last one first, each with its position."""
         events = self.events
         index = len(events) - 1
         while index >= 0:
@@ -44,7 +44,7 @@ class Log:
         return [event for _, event in self.backwards()][::-1]
 
     def beginning(self, invocation_id: str) -> int | None:
-        """The position of the invocation's first event, or None where the log does not have the invocation."""
+        """The position of the invocation's first event, or None if the log has no such invocation."""
         return next((i for i, event in enumerate(self.events) if event.invocation_id == invocation_id), None)
 
     def asker(self, ids: Collection[str | None]) -> Event | None:
@@ -58,11 +58,11 @@ class Log:
         self, author: str, scope: str | None, *, branch: str | None = _ANY, invocation_id: str = _ANY,
         own: Collection[str] | None = None,
     ) -> Calls | None:  # fmt: skip
-        """The latest event of calls that `author` made in the isolation scope, and which of them have no result.
+        """The latest event with calls that `author` made in the isolation scope, and which of them have no result.
 
-        It is looked for on the `branch`, in the invocation and among the events with the ids `own`, where these are
-        named. A long-running call has begun with its event and is not counted. A result that stands in for one which
-        is to come (its event's `custom_metadata` says ``provisional``) leaves its call open.
+        `branch`, `invocation_id` and `own` (event ids) narrow the search where they are given. A long-running call has
+        begun with its event and is not counted. A stand-in for a later result (its event's `custom_metadata` says
+        ``provisional``) leaves its call open.
         """
         answered: set[str | None] = set()
         for position, event in self.backwards():
@@ -80,7 +80,7 @@ class Log:
         return None
 
     def turn(self, content: Content | None) -> Turn:
-        """What the message `content` has to do with the log."""
+        """The message `content`, with the calls in the log that it answers."""
         ids = response_ids(content)
         if not ids:  # most messages answer nothing
             return Turn(self, content, ids, _NO_ASKERS)
@@ -97,7 +97,7 @@ class Log:
 
 
 class Calls:
-    """An event of calls at its position, with those that are `open`."""
+    """An event with tool calls, its position in the log, and the calls that are `open`."""
 
     __slots__ = ("event", "open", "position")
 
@@ -108,7 +108,7 @@ class Calls:
 
 
 class Turn:
-    """What came in, and what of the log it belongs to; made once for a message."""
+    """A message that came in, and the events in the log that it answers; made once for a message."""
 
     __slots__ = ("answered", "askers", "content", "log")
 
@@ -119,12 +119,15 @@ class Turn:
         self.content = content
         #: The ids of the calls that it answers.
         self.answered = answered
-        #: Of these, each that the log holds with the event that asks, the latest first.
+        #: Those of these ids that the log holds, each with the event that made the call; the latest event first.
         self.askers = askers
 
     @property
     def asker(self) -> Event | None:
-        """The latest event that asks what it answers: its author, branch, scope and invocation are the message's."""
+        """The latest event whose call the message answers.
+
+        The message belongs to the author, branch, scope and invocation of that event.
+        """
         return next(iter(self.askers.values()), None)
 
 

@@ -26,7 +26,7 @@ Responses = AsyncGenerator[LlmResponse, None]
 
 
 async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the whole loop, on one screen
-    """Steps of one model call each, until an event is final, a step has no event, or the invocation ends (S0 §2.3)."""
+    """Run steps of one model call each, until an event is final, a step has none, or the invocation ends (S0 §2.3)."""
     agent: ModelAgent = ctx.agent  # type: ignore[assignment]  # a cast would be a call
     turns, resuming, new_request = ctx.composition.turns, ctx.resumed, agent.new_request
     while True:
@@ -58,7 +58,7 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
                     for event in await run_tools(ctx, request.tools_dict, events[-1], calls) if calls else ():
                         yield event
                         last = event
-            except BaseException:  # after its last it is closed, so this is what aclosing does, and costs less
+            except BaseException:  # an exhausted one is closed already, so this does what aclosing does and costs less
                 await responses.aclose()
                 raise
         if last is None or last.partial or last.is_final_response():
@@ -68,9 +68,9 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
 async def _react(
     ctx: InvocationContext, plan: Plan, request: LlmRequest, response: LlmResponse, draft: Draft
 ) -> tuple[Sequence[Event], Sequence[FunctionCall]]:
-    """The events of one response, what the response chain reports and the response itself, and the calls to run.
+    """Return the events of one response (the response chain's, then the response itself) and the calls to run.
 
-    A chunk has none to run: its calls are not complete.
+    A chunk has no calls to run: they are not complete.
     """
     events: list[Event] = []
     for run in plan.response:
@@ -105,7 +105,7 @@ async def _call_model(ctx: InvocationContext, plan: Plan, request: LlmRequest, d
     """The model's responses, each after the hooks have seen it (S0 §5); without hooks the model's own generator."""
     agent: ModelAgent = ctx.agent  # type: ignore[assignment]
     if plan.hooked and ctx.round_of("before_model_callback"):
-        if request.config.tools:  # a tool's declaration is made once; what a hook does to it is for this request
+        if request.config.tools:  # a declaration is made once for many requests; a hook's edits are for this one
             request.config.tools = deep_copy(request.config.tools)
         if (early := await model_round(ctx, draft, "before_model_callback", {"llm_request": request})) is not None:
             return only(early)
@@ -122,12 +122,12 @@ async def _call_model(ctx: InvocationContext, plan: Plan, request: LlmRequest, d
 
 
 async def only(answer: Any) -> AsyncGenerator[Any, None]:
-    """An answer of a hook in place of what would give many."""
+    """A stream with one item: a hook's answer in place of many."""
     yield answer
 
 
 def _own(response: Any) -> LlmResponse:
-    """`response` as one of ours, and not an object that was yielded, and committed, before."""
+    """`response` as our own class; if its content was committed before, with a copy of the content."""
     own = response if response.__class__ is LlmResponse else LlmResponse.model_validate(response)
     if own.content.__class__ is FrozenContent:
         return own.model_copy(update={"content": thaw(own.content)})  # type: ignore[arg-type]  # it is one
@@ -161,13 +161,13 @@ def _identify(
     """The event's calls, each with an id; those of long-running tools are noted on the event."""
     ids = {call.id for call in calls if call.id}
     if len(ids) < len(calls):
-        # The model may give the same object again.
+        # The model may yield the same object again.
         event.content = event.content.model_copy(deep=True)  # type: ignore[union-attr]  # it has calls
         calls = event.get_function_calls()
     long_running = set()
     for call in calls:
         if call.id in ids:
-            ids.discard(call.id)  # a second call of the same id gets one of its own
+            ids.discard(call.id)  # a second call with the same id gets a new id
         else:
             call.id = ctx.call_id_prefix + seam.new_id()
         tool = request.tools_dict.get(call.name)  # type: ignore[arg-type]  # no name is no tool's
@@ -180,14 +180,14 @@ def _identify(
 async def run_tools(
     ctx: InvocationContext, tools: Tools, call_event: Event, calls: Sequence[FunctionCall]
 ) -> Iterable[Event]:
-    """Dispatch `calls`; then see `settle`."""
+    """Dispatch `calls`, then `settle` their results."""
     return await settle(ctx, call_event, calls, await dispatch(ctx, calls, tools))
 
 
 async def settle(
     ctx: InvocationContext, call_event: Event, calls: Sequence[FunctionCall], results: Event | None
 ) -> Iterable[Event]:
-    """The event of the `results` of `calls` among what the result chain adds, and a transfer, if asked."""
+    """The event of `results` among those that the result chain adds, then a transfer's, if a tool asked for one."""
     opened = ctx.stash.get(OPEN_CALLS, None)
     questions = [event for call in calls if (event := opened.pop(call.id, None))] if opened else []
     if results is None:
@@ -203,7 +203,7 @@ async def settle(
 
 
 def _in_order(ctx: InvocationContext, before: list[Event], results: Event, after: list[Event]) -> Iterator[Event]:
-    """Lazily, for a transfer that fails must do so only once the results are committed."""
+    """Lazy, because a transfer that fails must fail only after the results are committed."""
     yield from before
     yield results
     yield from after

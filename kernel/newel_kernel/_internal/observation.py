@@ -1,8 +1,9 @@
 """Observation: the one seam through which operations tell plugins that they begin and end.
 
 An *operation* is an invocation, an agent's run, a model call, a tool call, the merging of parallel results, or
-whatever else says so; plugins subscribe with `register_observers`. Where nobody does, `current_operation` stays None,
-and that is all a place looks at. A place is two lines, for a generator and for a coroutine function:
+anything else that reports itself as one. Plugins subscribe with `register_observers`. Without a subscriber
+`current_operation` stays None, and an instrumented place checks nothing else. Such a place is two lines, for a
+generator or for a coroutine function:
 
     if (parent := current_operation.get()) is not None:
         events = parent.child("node", node.name, ctx, subject=node, input=node_input).stream(events)
@@ -11,8 +12,8 @@ and that is all a place looks at. A place is two lines, for a generator and for 
         return await parent.child("tool", name, ctx, tool, call).call(execute, ctx, call)
 
 `current_operation` is set while a step of an operation runs, from one await to its end in the same task, and never
-while a generator is suspended: whoever iterates keeps a context of their own, and each end comes where its start came.
-What is begun from elsewhere than its parent's steps gets its parent by hand.
+while a generator is suspended: the code that iterates keeps its own context, and each value is reset in the
+task that set it. An operation that begins outside its parent's steps is given its parent explicitly.
 """
 
 from __future__ import annotations
@@ -47,13 +48,13 @@ class Invocation(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation:
-    """Something that begins and ends; what it works on and with is held by reference, to be read and not changed."""
+    """Something that begins and ends. It holds its subject and input by reference: read them, do not change them."""
 
-    #: ``invocation``, ``agent``, ``model``, ``tool``, ``merge``, ``node``, or another's own word.
+    #: ``invocation``, ``agent``, ``model``, ``tool``, ``merge``, ``node``, or a plugin's own name.
     kind: str
     name: str
     session_id: str
-    #: Of an invocation None, unless it resumes one: its operation begins before it has an id.
+    #: For an invocation None, unless it is resumed: its operation begins before it has an id.
     invocation_id: str | None
     #: What runs: the runner, agent, model or tool (None: an unknown one).
     subject: Any = field(default=None, repr=False)
@@ -74,7 +75,7 @@ class Operation:
     ) -> AsyncGenerator[T, None]:
         """`items`; the operation begins with the first step, and ends with the last or when the stream is closed.
 
-        With `is_last` it ends as soon as an item is the last that matters, before that item is worked on.
+        With `is_last` it ends at the first item for which this is true, before that item is yielded.
         """
         with ExitStack() as lasting:
             outcome = lasting.enter_context(self.running())
@@ -94,14 +95,14 @@ class Operation:
                 raise
 
     async def call(self, function: Callable[..., Awaitable[T]], *args: object) -> T:
-        """What `function` gives; the operation lasts as long as it runs."""
+        """The result of `function`; the operation lasts as long as the call."""
         with self.running() as outcome, self._within():
             outcome.append(await function(*args))
             return outcome[0]  # type: ignore[no-any-return]
 
     @contextmanager
     def running(self) -> Iterator[list[Any]]:
-        """The operation around a block, which puts what came of it into the list."""
+        """The operation around a block, which appends its result to the list."""
         outcome: list[Any] = []
         error: BaseException | None = None
         began = seam.monotonic()
@@ -109,7 +110,7 @@ class Operation:
         try:
             yield outcome
         except BaseException as raised:
-            error = None if isinstance(raised, GeneratorExit) else raised  # who iterated wanted no more
+            error = None if isinstance(raised, GeneratorExit) else raised  # the caller stopped iterating
             raise
         finally:
             phase: Literal["stop", "exception"] = "stop" if error is None else "exception"
@@ -132,17 +133,17 @@ class Operation:
         for observer in self.observers:
             try:
                 observer.notify(signal)
-            except Exception:  # noqa: BLE001 - a plugin boundary: who only watches does not stop what he watches
+            except Exception:  # noqa: BLE001 - a plugin boundary: an observer must not stop what it observes
                 _log.exception("the observer %r failed at the %s of %r", observer.name, signal.phase, self)
 
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """That an operation began or ended: one start, then one stop or exception."""
+    """The beginning or the end of an operation: one start, then one stop or exception."""
 
     phase: Literal["start", "stop", "exception"]
     operation: Operation
-    #: How long it took, by a clock that only goes forward; 0 at the start.
+    #: How long it took, by a monotonic clock; 0 at the start.
     seconds: float = 0.0
     error: BaseException | None = None
     #: The result; of a stream the last item.
@@ -151,14 +152,14 @@ class Signal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observer(Descriptor):
-    """Gets a signal when an operation begins or ends. What it raises is logged, and no more."""
+    """Gets a signal when an operation begins or ends. What it raises is only logged."""
 
     notify: Callable[[Signal], None]
-    #: Gives what stands around each step of an operation, in the step's task; it must not raise.
+    #: Makes the context manager around each step of an operation, entered in the step's task; it must not raise.
     within: Callable[[Operation], AbstractContextManager[object]] | None = None
-    #: Whether to watch an invocation that begins; None: always. It must be quick and not raise.
+    #: Asked when an invocation begins: whether to watch it; None: always. It must be quick and not raise.
     wanted: Callable[[], bool] | None = None
 
 
-#: The operation whose step is running, where somebody observes.
+#: The operation whose step is running; None without an observer.
 current_operation: ContextVar[Operation | None] = ContextVar("newel_operation", default=None)

@@ -25,25 +25,25 @@ _MODEL_HOOKS = ("before_model_callback", "on_model_error_callback", "after_model
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the request and the response chain of a composition do for an agent."""
+    """The steps of a composition's request and response chains that apply to one agent."""
 
     agent: BaseAgent
-    #: The plan holds while the root of the agent's tree has this number of edits,
+    #: The plan is valid while the root of the agent's tree has this number of edits,
     root: BaseAgent
     edits: int
     #: and for these chains.
     chains: object
     request: Sequence[Any]
     response: Sequence[Any]
-    #: Whether there may be hooks around the agent's model calls.
+    #: Whether hooks may surround the agent's model calls.
     hooked: bool
 
     @classmethod
     def of(cls, ctx: InvocationContext) -> Plan:
-        """The plan of the agent that runs; made anew after a field of any agent of its tree was assigned."""
+        """The plan of the agent that runs; made again after a field of any agent in its tree was assigned."""
         agent, chains = ctx.agent, ctx.composition
         plan: Plan | None = agent.plan
-        # Where the agent has another root than before, the old one counts it as an edit, too.
+        # If the agent moved to another root, the old root counted the move as an edit.
         if plan is None or plan.agent is not agent or plan.edits != plan.root.edits or plan.chains is not chains:
             steps = [p for p in chains.request_steps if p.applies_to is None or p.applies_to(agent)]
             request = tuple([p.run if p.for_agent is None else p.for_agent(agent) for p in steps])
@@ -59,8 +59,8 @@ async def prepare(
 ) -> tuple[int, Sequence[Event]]:
     """Run the request chain from `position` on, up to a processor that reports events.
 
-    Those are to be committed before the rest of the chain runs, for it reads the session: call again with the
-    position that is returned. DONE says that the request is prepared, or the invocation over.
+    Commit these events before the rest of the chain runs, because it reads the session; then call again with the
+    returned position. DONE says that the request is prepared, or that the invocation is over.
     """
     for run in (steps := iter(plan.request[position:])):
         reported = run(ctx, request)
@@ -97,7 +97,7 @@ def _owner(tool: BaseTool, provided: Sequence[Provided]) -> str:
 
 
 async def _declare(ctx: InvocationContext, owner: ModelAgent, request: LlmRequest, provided: list[Provided]) -> None:
-    """Declare the tools of `owner`; those that toolsets give are noted in `provided`."""
+    """Declare the tools of `owner`; tools that come from toolsets are noted in `provided`."""
     plain: list[BaseTool] = []
     for entry in owner.tools:
         if isinstance(entry, BaseToolset):

@@ -1,4 +1,4 @@
-"""Reception: the user's message comes in, as a new invocation or into one that waits."""
+"""Reception: take in the user's message, for a new invocation or for one that waits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def received(message: object) -> Content:
     return Content(role=content.role or "user", parts=[_own(part) for part in parts])
 
 
-#: Everything in a part but the text and what says how it was meant.
+#: Every field of a part but the text and the two that say whether it is a thought.
 _beside_text = attrgetter(*(n for n in Part.field_names if n not in ("text", "thought", "thought_signature")))
 _NOTHING_BESIDE = (None,) * (len(Part.field_names) - 3)
 
@@ -67,7 +67,7 @@ async def receive(ctx: InvocationContext, turn: Turn, state_delta: Json | None) 
 
 
 def stamp(event: Event, config: RunConfig) -> None:
-    """Put the run's metadata on `event`, which may have some of its own."""
+    """Put the run's metadata on `event`; where both have a key, the event's own value stays."""
     if config.custom_metadata:
         event.custom_metadata = {**config.custom_metadata, **(event.custom_metadata or {})}
 

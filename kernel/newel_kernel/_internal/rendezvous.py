@@ -1,7 +1,7 @@
 """Rendezvous: one stream of events from several concurrent producers.
 
-The rule of the single producer holds for each: it resumes only after its event was committed, that is, after
-the consumer came back for more.
+Each producer keeps the rule of a single one: it resumes only after its event was committed, that is, after the
+consumer asked for the next event.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class Meeting:
         self.closed = False
 
     def wake(self, _: object = None) -> None:
-        """Tell the consumer that something happened. Once it is gone, whoever waits for it is cancelled instead."""
+        """Wake the consumer. Once the consumer is gone, cancel the producers that wait for it instead."""
         while self.closed and self.waiting:
             self.waiting.popleft()[1].cancel()
         if self.arrived is not None and not self.arrived.done():
             self.arrived.set_result(None)
 
     async def produce(self, events: Events) -> None:
-        """Leave `events` here, one by one, each once the one before it was committed."""
+        """Leave `events` here one by one, each after the one before it was committed."""
         loop = asyncio.get_running_loop()
         async with aclosing(events):
             async for event in events:
@@ -48,7 +48,7 @@ class Meeting:
 async def merge_streams(producers: Sequence[Events], meeting: Meeting | None = None) -> Events:
     """The events of all `producers` as they come. Where one fails, the others are cancelled and awaited first.
 
-    Through `meeting`, a producer can leave further events there while it makes one of its own.
+    Through `meeting`, code of a producer can leave further events while the producer still works on its next one.
     """
     meeting = meeting or Meeting()
     tasks = [seam.spawn(meeting.produce(events)) for events in producers]

@@ -20,7 +20,7 @@ class StreamingMode(Enum):
 
 
 class RunConfig(BaseModel):
-    """The settings of one invocation. A misspelt field is refused; a subclass adds what plugins look at."""
+    """The settings of one invocation. A misspelt field is refused; a subclass adds the fields that plugins read."""
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True, defer_build=True)
 

@@ -33,11 +33,11 @@ _FIXED = ("id", "timestamp", "invocation_id", "actions", "node_info")
 
 
 class Application(Protocol):
-    """What a runner needs of an app; what else it has is its plugins' matter."""
+    """What a runner needs of an app; plugins may read further attributes."""
 
     @property
     def name(self) -> str:
-        """Under this name its sessions are kept."""
+        """The name under which its sessions are stored."""
 
     @property
     def root_agent(self) -> BaseAgent:
@@ -50,7 +50,7 @@ class Runner:
     Give `agent` with `app_name`, or `app`.
     """
 
-    #: Makes the configuration of an invocation whose caller gives none.
+    #: Makes the configuration of an invocation whose caller passes none.
     default_config: Callable[[], RunConfig] = RunConfig
 
     def __init__(
@@ -84,7 +84,7 @@ class Runner:
         run_config: RunConfig | None = None,
         yield_user_message: bool = False,
     ) -> Events:
-        """Run one invocation; yield its events, each committed before the agent goes on.
+        """Run one invocation; yield its events, each committed before the agent continues.
 
         `new_message` starts a turn (a Content, text, or a tool's result that the agent waits for);
         `invocation_id` resumes one that was interrupted.
@@ -125,7 +125,7 @@ class Runner:
                 for event in messages if yield_user_message else ():
                     yield event
             agent = self.composition.turns.agent(ctx)
-            if agent is None:  # a crash may have left out the epilogues
+            if agent is None:  # a crash may have prevented the epilogues
                 await epilogues(ctx, None)
                 return
             begun, ctx.agent = ctx, agent
@@ -142,7 +142,7 @@ class Runner:
                 yield event
         except BaseException as error:  # noqa: BLE001 - raised again
             failure = stray(error)
-            if events is not None:  # after its last it is closed: this is what aclosing does, and costs less
+            if events is not None:  # an exhausted one is closed already: this does what aclosing does and costs less
                 await events.aclose()
             raise failure  # noqa: B904 - it has its cause
         finally:
@@ -152,7 +152,7 @@ class Runner:
     def _enter(
         self, session: Session, config: RunConfig, invocation_id: str | None, message: Message
     ) -> tuple[InvocationContext, Turn]:
-        """The context of the invocation to which what came in belongs."""
+        """The context of the invocation that the message belongs to, and the message's turn."""
         new_message, _, _, live = message
         turn = Log(session.events).turn(received(new_message) if new_message is not None else None)
         ctx = self.new_context(session, config, invocation_id, turn.content)
@@ -161,7 +161,7 @@ class Runner:
         return ctx, turn
 
     async def _end(self, session: Session, ctx: InvocationContext | None, error: BaseException | None) -> None:
-        """The run is over; `ctx` is None where the invocation had not begun."""
+        """End the run; `ctx` is None where the invocation had not begun."""
         if ctx is not None:
             await finish(ctx, error)
 
@@ -171,7 +171,7 @@ class Runner:
         return None if content is None else Event(invocation_id=ctx.invocation_id, author="model", content=content)
 
     async def _changed(self, ctx: InvocationContext, event: Event) -> Event:
-        """The event with the run's metadata, as plugins leave it."""
+        """The event with the run's metadata and the changes that plugins made."""
         stamp(event, ctx.run_config)
         if "on_event_callback" in self.composition.hooks:
             changed = await ask(ctx, "on_event_callback", {"invocation_context": ctx, "event": event})
@@ -181,7 +181,7 @@ class Runner:
         return event
 
     async def _open(self, user_id: str, session_id: str, config: RunConfig, resumes: bool) -> Session:
-        """The session to work with; a run that `resumes` brings no message."""
+        """Open the session; a run that `resumes` brings no message."""
         where: Json = {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
         session = await self.session_service.open(**where, config=config.get_session_config)
         if session is not None:
@@ -197,14 +197,14 @@ class Runner:
     def new_context(
         self, session: Session, config: RunConfig, invocation_id: str | None, content: Content | None
     ) -> InvocationContext:
-        """What an invocation shares; a subclass shares more."""
+        """The context of a new invocation; a subclass adds further services to it."""
         return InvocationContext(
             self.session_service, session, self.agent, self.composition, config, invocation_id, content, app=self.app
         )
 
 
 def _has_media(event: Event) -> bool:
-    """Whether it holds audio or images themselves: of a live session these are not stored."""
+    """Whether the event holds inline audio or images, which a live session does not store."""
     parts = event.content.parts if event.content is not None else None
     return any(part.inline_data is not None for part in parts or ())
 

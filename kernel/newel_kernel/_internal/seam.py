@@ -1,7 +1,7 @@
 """The one seam through which the kernel takes time, identifiers and tasks.
 
 Everything in the kernel that needs one of these calls ``seam.clock()``, ``seam.new_id()`` or
-``seam.spawn(...)``, so a test replaces three functions and a run replays deterministically.
+``seam.spawn(...)``, so that a test can replace three functions and replay a run deterministically.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _Ids:
 
     def restart(self) -> None:
         """Begin anew at random, as a forked child must."""
-        #: Random ids that are made and not handed out yet; the system is asked for many at once.
+        #: Random ids that are made but not handed out yet; one system call gives the bytes for many.
         self.random: list[str] = []
         h = os.urandom(10).hex()
         self.prefix = f"{h[:8]}-{h[8:12]}-4{h[12:15]}-a{h[15:18]}-"
@@ -46,7 +46,7 @@ def counted_uuid() -> str:
 
 
 def random_uuid() -> str:
-    """A random UUID string, which nobody can guess."""
+    """A random UUID string that cannot be guessed."""
     try:
         return _ids.random.pop()
     except IndexError:
@@ -62,11 +62,11 @@ def start_task(coroutine: Coroutine[Any, Any, T], *, name: str | None = None) ->
 
 #: Seconds since the epoch.
 clock: Callable[[], float] = time.time
-#: Seconds from some point on, never backwards: for how long something took.
+#: Seconds since an arbitrary point, never backwards: for measuring how long something took.
 monotonic: Callable[[], float] = time.perf_counter
-#: A new globally unique identifier (a UUID string) of an event, an invocation or a call.
+#: A new globally unique identifier (a UUID string) for an event, an invocation or a call.
 new_id: Callable[[], str] = counted_uuid
-#: Likewise of a session, whose id may be all that a stranger needs to read it.
+#: Likewise for a session, whose id may be all that a stranger needs to read the session.
 new_session_id: Callable[[], str] = random_uuid
 #: Starts a task; every concurrent piece of work in the kernel goes through it.
 spawn: Callable[..., asyncio.Task[Any]] = start_task

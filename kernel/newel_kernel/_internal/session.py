@@ -13,12 +13,12 @@ from newel_types import Record, record
 
 
 class _Versioned(Record):
-    """Slots for what a store notes on a session and no JSON shows.
+    """Slots for a store's notes on a session; JSON leaves them out.
 
     `version` counts the events this view has seen: an append states it, and the store refuses an append
-    whose version is not its own. `number` tells the session from others that had its id before or after it (0: nobody
-    knows). `lease` is the epoch of the claim under which this view may write.
-    `cache` is what `stash` made, where it was used; views of one conversation may share it.
+    whose version is not its own. `number` distinguishes the session from earlier and later ones with the same id
+    (0: unknown). `lease` is the epoch of the claim under which this view may write.
+    `cache` is the stash once `stash` was used, else None; views of one conversation may share it.
     """
 
     __slots__ = ("cache", "lease", "number", "version")
@@ -30,13 +30,13 @@ class _Versioned(Record):
 
     @property
     def stash(self) -> Stash:
-        """What plugins derive from the events and keep as long as this view."""
+        """Values that plugins derive from the events and keep as long as this view exists."""
         if self.cache is None:
             self.cache = Stash()
         return self.cache
 
     def model_copy(self, *, update: Mapping[str, object] | None = None, deep: bool = False) -> Self:
-        """A copy whose list of events is its own, also where this session is a live view."""
+        """A copy with its own list of events, even if this session is a live view."""
         events = [event.model_copy(deep=True) for event in self.events] if deep else list(self.events)
         new = super().model_copy(update={"events": events, **(update or {})}, deep=deep)
         new.version, new.number, new.lease, new.cache = self.version, self.number, self.lease, None
@@ -58,7 +58,7 @@ class Session(_Versioned):
     events: list[Event] = field(default_factory=list)
     last_update_time: float = 0.0
 
-    def __init__(  # a turn makes three, and the generated one is a call more
+    def __init__(  # a turn makes three, and the generated one costs one call more
         self, id: str, app_name: str = "", user_id: str = "", state: Json | None = None,
         events: list[Event] | None = None, last_update_time: float = 0.0,
     ) -> None:  # fmt: skip

@@ -1,4 +1,4 @@
-"""Stash: where plugins keep what is theirs, typed and without collisions.
+"""Stash: where plugins keep their own values, typed and without collisions.
 
     ATTEMPTS = Key[int]("attempts")
     ctx.stash[ATTEMPTS] = ctx.stash.get(ATTEMPTS, 0) + 1
@@ -6,7 +6,7 @@
     ANSWERS = Key[dict[str, Answer]]("answers by call id", dict)
     ctx.stash[ANSWERS][call_id] = answer
 
-Only who has the key can read or write under it. The idea is pytest's.
+Only code that has the key can read or write under it. The idea is pytest's.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ F = TypeVar("F")
 class Key(Generic[T]):
     """A key of a stash, for values of type T. Two keys are never equal; the name is for messages.
 
-    With `factory`, ``stash[key]`` makes the value where there is none.
+    With `factory`, ``stash[key]`` makes a missing value.
     """
 
     __slots__ = ("factory", "name")
@@ -37,7 +37,7 @@ class Key(Generic[T]):
 if TYPE_CHECKING:
 
     class _Values:
-        """The methods of a dict, as a stash has them."""
+        """The methods of a dict, typed for a stash."""
 
         def __getitem__(self, key: Key[T]) -> T: ...
         def __setitem__(self, key: Key[T], value: T) -> None: ...
@@ -65,7 +65,7 @@ class Stash(_Values):
         return value
 
     def copy(self) -> Stash:
-        """A stash of its own with the same values."""
+        """A new stash with the same values."""
         new = Stash()
         new.update(self)
         return new

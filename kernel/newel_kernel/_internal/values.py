@@ -1,8 +1,8 @@
-"""Values: names for what plugins, models and stores bring as they like."""
+"""Values: names for the free-form data of plugins, models and stores."""
 
 from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-#: An object of JSON, as a dict: a call's arguments, a state, metadata.
+#: A JSON object, as a dict: a call's arguments, a state, metadata.
 Json: TypeAlias = dict[str, Any]

@@ -21,7 +21,7 @@ _log = getLogger(__name__)
 
 
 class BaseAgentState(BaseModel):
-    """What an agent checkpoints so that an interrupted invocation can resume; subclass it per agent type."""
+    """The checkpoint from which an agent resumes an interrupted invocation; subclass it per agent type."""
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
@@ -33,7 +33,7 @@ S = TypeVar("S", bound=BaseAgentState)
 class BaseAgent(KernelAgent, defer_build=True):
     """An agent: a name, its place in a tree, and `_run_async_impl`, which a subclass implements."""
 
-    #: Whether it ends with an event that says so in an app that resumes; a graph's nodes say so instead.
+    #: Whether the agent marks its end with an event in a resumable app; in a graph, the nodes do so instead.
     notes_end: ClassVar[bool] = True
 
     before_agent_callback: object = None
@@ -45,7 +45,7 @@ class BaseAgent(KernelAgent, defer_build=True):
         return with_suggestions(cls, data, handler)
 
     def run_live(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
-        """Run the agent over a live connection; the context has the queue of what the user says."""
+        """Run the agent over a live connection; the context holds the queue of the user's input."""
         return self.run_async(parent_context)
 
     @classmethod
@@ -60,12 +60,12 @@ class BaseAgent(KernelAgent, defer_build=True):
 
     @cached_property
     def _callback_cache(self) -> dict[str, tuple[object, Callbacks]]:
-        """The bound callbacks by hook, each with the field's value that they were made of."""
+        """The bound callbacks by hook, each with the field value they were made from."""
         return {}
 
     @property
     def hooked(self) -> bool:
-        """Whether the agent has callbacks of its own around its run."""
+        """Whether the agent itself has a callback before or after its run."""
         own = self.__dict__
         return bool(own["before_agent_callback"] or own["after_agent_callback"])
 
@@ -81,7 +81,7 @@ class BaseAgent(KernelAgent, defer_build=True):
         return entry[1]
 
     def _state_event(self, ctx: InvocationContext) -> Event:
-        """An event that stores the agent's checkpoint, or that it ended."""
+        """An event that stores the agent's checkpoint, or records that the agent ended."""
         actions = EventActions()
         if ctx.end_of_agents.get(self.name):
             actions.end_of_agent = True
@@ -95,15 +95,15 @@ class BaseAgent(KernelAgent, defer_build=True):
         return None if stored is None else state_type.model_validate(stored)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Json:
-        """The forms in which a notebook may show the agent, by MIME type: those of the plugins' displays, and its name.
+        """The forms in which a notebook may show the agent, by MIME type: the plugins' displays, and its name.
 
-        Where two displays have the same type, the first counts.
+        Of two displays for the same type, the first wins.
         """
         forms: Json = {}
         try:
             for display in newel_compose.compose_once().registry.all(drawing.Display):
                 forms = {**display.create(self, include=include, exclude=exclude), **forms}
-        except Exception:  # noqa: BLE001 - a plugin boundary: the cell has run; how its value looks must not make it fail
+        except Exception:  # noqa: BLE001 - a plugin boundary: a broken display must not fail a cell that ran
             _log.warning("the agent %r cannot be displayed", self.name, exc_info=True)
         return {"text/plain": f"{type(self).__name__} {self.name}", **forms}
 

@@ -1,4 +1,4 @@
-"""BaseAgentConfig: what the `config_type` of an agent class extends."""
+"""BaseAgentConfig: the base class for the `config_type` of an agent class."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pydantic import BaseModel, ConfigDict
 
 
 class BaseAgentConfig(BaseModel):
-    """An agent file as a model. A class with fields of its own needs none: its fields are its keys.
+    """An agent file as a model. An agent class that declares fields needs none: the fields are the file's keys.
 
-    A class attribute `config_type` names one; `_parse_config(config, config_abs_path, kwargs)` then makes the
-    arguments of the agent.
+    The class attribute `config_type` names the model; `_parse_config(config, config_abs_path, kwargs)` then makes
+    the arguments of the agent.
     """
 
     model_config = ConfigDict(extra="allow")

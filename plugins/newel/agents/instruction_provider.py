@@ -8,7 +8,7 @@ import newel_compose
 
 
 def instruction_problem(instruction: object) -> str | None:
-    """Why it can be no instruction, or None."""
+    """Why `instruction` is no valid instruction, or None if it is one."""
     if instruction is None or isinstance(instruction, str):
         return None
     if not callable(instruction):
@@ -16,7 +16,7 @@ def instruction_problem(instruction: object) -> str | None:
     try:
         signature = inspect.signature(instruction)
     except (TypeError, ValueError):
-        return None  # one that C defines
+        return None  # a function defined in C
     try:
         signature.bind("context")
     except TypeError:

@@ -1,4 +1,4 @@
-"""What one invocation shares."""
+"""The context of an invocation."""
 
 from newel.contexts.invocation_context import InvocationContext
 from newel_kernel import LlmCallsLimitExceededError, new_invocation_id

@@ -26,11 +26,11 @@ async def run_isolated(
 ) -> AsyncGenerator[Event, None]:
     """Run `agent` on `node_input` (a text, a Content, or data, sent as JSON) instead of the user's message.
 
-    Its models see that input, then the events of the same `isolation_scope` on `branch`. A scope that is used for one
-    run only may span invocations: run the agent again in it, and it goes on. Without a scope the run is in that of the
-    context, and sees its own events only; to go on with an earlier run, pass the index of its first event as `since`.
-    The input itself is no event; None stands for the message that started the invocation. Every event carries the
-    scope and the branch.
+    Its models see that input, then the events of the same `isolation_scope` on `branch`. If only one run uses
+    a scope, that run may span invocations: run the agent again in the scope, and it continues. Without a scope the run
+    uses the context's scope and sees only its own events; to continue an earlier run, pass the index of its first event
+    as `since`. The input itself is no event; None stands for the message that started the invocation. Every event
+    carries the scope and the branch.
     """
     scope = ctx.isolation_scope if isolation_scope is None else isolation_scope
     if since is None:
@@ -42,7 +42,7 @@ async def run_isolated(
         update={
             "agent": agent, "branch": branch, "isolation_scope": scope, "agent_states": {}, "end_of_agents": {},
             "live_request_queue": None, "opening": Opening(agent.name, content, since, own),
-            "user_content": ctx.user_content if earlier else content,  # a run that goes on has an answer of the user
+            "user_content": ctx.user_content if earlier else content,  # a continued run has the user's answer
         }
     )  # fmt: skip
     if view.is_resumable:
@@ -63,7 +63,7 @@ def _place(event: Event, branch: str | None, scope: str | None) -> None:
 
 
 def _first_message(ctx: InvocationContext) -> Content | None:
-    """The message that started the invocation; a resumed one's latest message may be an answer."""
+    """The message that started the invocation; a resumed invocation's latest message may be an answer."""
     for event in ctx.session.events if ctx.resumed else ():
         if event.invocation_id == ctx.invocation_id and event.author == "user" and event.content is not None:
             return event.content
@@ -71,10 +71,10 @@ def _first_message(ctx: InvocationContext) -> Content | None:
 
 
 class IsolatedResult:
-    """The result of an isolated run: pass it each event before that is committed, then read `value`.
+    """The result of an isolated run: pass each event to `see` before the event is committed, then read `value`.
 
-    It is the `output` of an event which has one (a finished task). Of an agent that answers once, it is the last
-    message: a text, or data where the agent has an output schema. Such a message is marked as the output.
+    The value is the `output` of an event that has one (a finished task). For an agent that answers once, it is the last
+    message: a text, or data if the agent has an output schema. That message is marked as the output.
     """
 
     __slots__ = ("_answers_once", "_schema", "value")
@@ -102,7 +102,7 @@ def finishes(agent: BaseAgent, event: Event) -> bool:
 
 
 def _message(event: Event) -> str | None:
-    """The text of a model's message that calls nothing; None where it is something else."""
+    """The text of a model's message without function calls; None for any other event."""
     content = event.content
     if event.partial or content is None or content.role != "model" or event.get_function_calls():
         return None

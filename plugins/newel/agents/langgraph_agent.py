@@ -19,8 +19,9 @@ _CLASSES = {"system": "SystemMessage", "user": "HumanMessage", "assistant": "AIM
 class LangGraphAgent(base_agent.BaseAgent):
     """Sends the conversation to `graph` and yields its last message.
 
-    The graph's state has `messages`. One with a checkpointer remembers the conversation itself, as the thread of the
-    session's id, and gets the user's latest messages only. `instruction` is the first message of a new thread.
+    The graph's state has `messages`. A graph with a checkpointer remembers the conversation itself, in the
+    thread named by the session's id, and gets only the user's latest messages. `instruction` is the first message of a
+    new thread.
     """
 
     graph: object
@@ -53,7 +54,7 @@ class LangGraphAgent(base_agent.BaseAgent):
         return [("system", self.instruction)] if self.instruction else []
 
     async def _state(self, config: Json) -> object:
-        """The messages that the graph's checkpointer has of this thread."""
+        """The messages that the graph's checkpointer holds for this thread."""
         state = await self._call("get_state", config)
         return (getattr(state, "values", None) or {}).get("messages")
 
@@ -79,7 +80,7 @@ def _text(event: Event) -> str:
 
 
 def _latest(events: Iterable[Event]) -> list[tuple[str, str]]:
-    """The messages of the user since anybody else spoke."""
+    """The user's messages since the latest event of another author."""
     turns: list[tuple[str, str]] = []
     for event in reversed(list(events)):
         if event.author != "user":
@@ -97,7 +98,7 @@ def _dialogue(events: Iterable[Event], name: str) -> list[tuple[str, str]]:
 
 
 def _message(role: str, text: str) -> object:
-    """A message as LangChain has it; without LangChain, the dict that its reducers take as well."""
+    """A LangChain message; without LangChain, the dict that its reducers also accept."""
     try:
         messages = import_module("langchain_core.messages")
     except ModuleNotFoundError:

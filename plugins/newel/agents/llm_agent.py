@@ -60,7 +60,7 @@ class _Resolution:
         self.model = model
 
     def __deepcopy__(self, memo: object) -> None:
-        """A copy of an agent looks for itself."""
+        """Copies as None: a copied agent resolves its model itself."""
 
 
 class LlmAgent(base_agent.BaseAgent):
@@ -132,9 +132,9 @@ class LlmAgent(base_agent.BaseAgent):
         return value
 
     def model_post_init(self, context: object, /) -> None:
-        """Give the agent the tools of its mode and those to reach its delegates.
+        """Give the agent the tools of its mode, and the tools that reach its delegates.
 
-        Callbacks' signatures are checked now: a wrong one must not wait for its first call.
+        The signatures of callbacks are checked here, so that a wrong one fails before its first call.
         """
         super().model_post_init(context)
         if self._has_modes() or any(getattr(entry, "of_mode", False) for entry in self.tools):
@@ -146,16 +146,16 @@ class LlmAgent(base_agent.BaseAgent):
 
     @cached_property
     def _adapted(self) -> dict[int, tuple[object, list[BaseTool]]]:
-        """The tools of entries, by the entry's identity."""
+        """The tools made from each entry, by the entry's identity."""
         return {}
 
     def _has_modes(self) -> bool:
-        """Whether the agent works for another one, on a task, or has sub-agents that work for it."""
+        """Whether the agent works on a task for another agent, or has sub-agents that work for it."""
         own = self.__dict__
         return own["mode"] == "task" or (bool(own["sub_agents"]) and any(map(is_delegate, own["sub_agents"])))
 
     def run_async(self, parent_context: KernelInvocationContext) -> AsyncGenerator[Event, None]:
-        """Run the agent, and those that it hands over to; their events, in order."""
+        """Run the agent and the agents that it hands over to; yield their events in order."""
         own = self.__dict__
         if not own["sub_agents"] and own["parent_agent"] is None:  # nothing will be handed over
             return self.enter(parent_context)
@@ -165,7 +165,7 @@ class LlmAgent(base_agent.BaseAgent):
     new_request: ClassVar[type[LlmRequest]] = LlmRequest
 
     def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:  # type: ignore[override]
-        if ctx.resumability_config is not None and ctx.is_resumable:  # most apps have none: no call
+        if ctx.resumability_config is not None and ctx.is_resumable:  # most apps have no config: saves the call
             return self._resumable(ctx)
         if ctx.resumed and (target := handed_over(self, ctx)) is not None:
             return self._handing_over(target, ctx)
@@ -185,14 +185,14 @@ class LlmAgent(base_agent.BaseAgent):
 
     def _turns(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         own = self.__dict__
-        delegates = (own["sub_agents"] or own["mode"] == "task") and self._has_modes()  # most have neither: no call
+        delegates = (own["sub_agents"] or own["mode"] == "task") and self._has_modes()  # mostly neither: no call
         events = task.delegating(self, ctx) if delegates else reason_and_act(ctx)
         return events if own["output_key"] is None else self._saving_output(events)
 
     async def _resumable(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        """The agent's events from where it stopped, if it had begun, and then that it ended (S0 §2.1)."""
+        """The agent's events from where it stopped, if it had begun, then an event for its end (S0 §2.1)."""
         resumed = self._load_agent_state(ctx, base_agent.BaseAgentState) is not None
-        ctx.agent_states.pop(self.name, None)  # should the agent run once more in this invocation, it begins anew
+        ctx.agent_states.pop(self.name, None)  # if the agent runs again in this invocation, it starts over
         target = transferred_to(self, ctx) if resumed else None
         if target is not None:
             if not ctx.end_of_agents.get(target.name):
@@ -234,7 +234,7 @@ class LlmAgent(base_agent.BaseAgent):
 
     def model_for(self, ctx: InvocationContext) -> BaseLlm:
         """The model, resolved by the invocation's distribution and within its policies."""
-        own, chains = self.__dict__, ctx.composition  # each step looks twice, and a field costs ten times a key
+        own, chains = self.__dict__, ctx.composition  # called twice per step; a field costs ten times a dict key
         choice: str | BaseLlm = own["model"] or self._named_model()
         resolution: _Resolution | None = own.get("_resolution")
         if resolution is None or resolution.chains is not chains or resolution.choice is not choice:
@@ -252,7 +252,7 @@ class LlmAgent(base_agent.BaseAgent):
         return ""
 
     def as_tools(self, entry: object, ctx: InvocationContext) -> list[BaseTool]:
-        """The tools of one entry of `tools`; what is no tool is adapted once, what is one configured once."""
+        """The tools of one entry of `tools`; the entry is adapted (or, if it is a tool, configured) only once."""
         cached = self._adapted.get(id(entry))
         if cached is None or cached[0] is not entry:
             tool = newel.tools.adapt_tool(ctx.composition, entry)
@@ -262,7 +262,7 @@ class LlmAgent(base_agent.BaseAgent):
         return cached[1]
 
     def plain_tools(self, ctx: InvocationContext) -> list[BaseTool] | None:
-        """The agent's tools where each only declares itself, asked once per list of entries; else None."""
+        """The agent's tools if all of them only declare themselves, else None; found once per list of entries."""
         own = self.__dict__
         seen: tuple[list[object], list[BaseTool] | None] | None = own.get("_plain")
         if seen is None or seen[0] != own["tools"]:
@@ -274,7 +274,7 @@ class LlmAgent(base_agent.BaseAgent):
         return seen[1]
 
     async def canonical_tools(self, ctx: ReadonlyContext | None = None) -> list[BaseTool]:
-        """Every tool of the agent, functions adapted and toolsets asked."""
+        """Every tool of the agent; functions are adapted, and toolsets list their tools."""
         tools: list[BaseTool] = []
         for entry in self.tools:
             if isinstance(entry, BaseToolset):

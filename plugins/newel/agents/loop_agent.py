@@ -12,7 +12,7 @@ from newel.turns.pauses import pauses
 from newel_kernel import BaseAgent, Event, Key
 from newel_kernel import InvocationContext as KernelInvocationContext
 
-#: The events whose escalation a loop has answered, so that a loop around it goes on.
+#: The ids of events whose escalation a loop has answered, so that an enclosing loop continues.
 _ANSWERED = Key[set[str]]("answered escalations", set)
 
 
@@ -59,7 +59,7 @@ class LoopAgent(base_agent.BaseAgent):
             yield self._state_event(ctx)
 
     def _take_up(self, ctx: InvocationContext) -> bool:
-        """Forget the checkpoints of earlier rounds, which are in the log, too; whether this round has escalated."""
+        """Forget the checkpoints of earlier rounds, which the log also holds; return whether this round escalated."""
         since: list[Event] = []
         for event in reversed(ctx.get_events(current_invocation=True)):
             if event.author == self.name and (a := event.touched_actions) is not None and a.agent_state is not None:
@@ -81,7 +81,7 @@ class LoopAgent(base_agent.BaseAgent):
         return agent is self
 
     def _where(self, ctx: InvocationContext, state: LoopAgentState | None) -> tuple[int, int, bool]:
-        """The complete rounds, the index of the sub-agent to begin with, and whether it had begun before."""
+        """The number of complete rounds, the index of the sub-agent to begin with, and whether it had already begun."""
         names = [agent.name for agent in self.sub_agents]
         if state is None or state.current_sub_agent not in names:
             return state.times_looped if state is not None else 0, 0, False

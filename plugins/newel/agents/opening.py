@@ -13,7 +13,7 @@ from newel_types import Content, Part, freeze, thaw
 
 
 class Opening:
-    """The input of an agent instead of the user's message, and the events of its conversation.
+    """The input that replaces the user's message for an agent, and the events of its conversation.
 
     `since` is the index in the session of the first event that can belong to the run. `own` are the ids of the run's
     events so far, or None where the isolation scope identifies them.
@@ -26,7 +26,7 @@ class Opening:
         self.content = freeze(content)
         self.since = since
         self.own = own
-        #: The conversation as each agent in it sees it, by the agent's name; the room of flows keeps it for the run.
+        #: The conversation as each agent in it sees it, by the agent's name; `newel.flows` fills it during the run.
         self.histories: Json = {}
 
     def own_events(self, events: Sequence[Event]) -> Sequence[Event]:
@@ -52,14 +52,14 @@ def as_opening(node_input: object) -> Content:
 
 
 def opening_of(ctx: InvocationContext) -> Opening | None:
-    """How the isolated run began in which the agent is at work; None: it is in the session's own conversation."""
+    """The opening of the isolated run that the agent is in; None if it is in the session's own conversation."""
     return ctx.opening if isinstance(ctx.opening, Opening) else None
 
 
 def mode_of(ctx: InvocationContext) -> str:
     """How the agent converses: 'chat', 'task' or 'single_turn'.
 
-    One without a mode chats, but for the one that an isolated run was started for: that answers once.
+    An agent without a mode chats, except the agent that an isolated run was started for: it answers once.
     """
     mode: str | None = getattr(ctx.agent, "mode", None)
     if mode is not None:

@@ -1,4 +1,4 @@
-"""Own events: what the agent classes of other packages yield, which must be events."""
+"""Own events: agent classes of other packages must yield events, and nothing else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Run = Callable[..., AsyncGenerator[Event, None]]
 
 
 def checked(run: Run) -> Run:
-    """`_run_async_impl` of a class, whose events are checked; a HookSignatureError where it is no async generator."""
+    """A class's `_run_async_impl` with its events checked; a HookSignatureError if it is no async generator."""
     if inspect.iscoroutinefunction(run):
         raise HookSignatureError(f"{run.__qualname__} is no async generator: it must yield its events")
     if not inspect.isasyncgenfunction(run):

@@ -14,7 +14,7 @@ from newel_kernel import BaseAgent, Event, InvocationContext, merge_streams
 class ParallelAgent(base_agent.BaseAgent):
     """Runs `sub_agents` concurrently. None sees the events of another; an agent that runs later sees them all.
 
-    In a resumable app it has ended when each of them has; one that a callback answered early has not.
+    In a resumable app it has ended when each sub-agent has; one whose callback answered early has not.
     """
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:

@@ -43,10 +43,10 @@ class SequentialAgent(base_agent.BaseAgent):
             yield self._state_event(ctx)
 
     async def _run_live_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        """Each agent over a connection of its own, until it says that its task is completed."""
+        """Run each agent over its own connection, until it says that its task is completed."""
         for agent in self.sub_agents:
             if type(agent)._run_live_impl is BaseAgent._run_live_impl:
-                agent._run_live_impl(ctx)  # raises what says so, before anything has begun
+                agent._run_live_impl(ctx)  # raises the error that says so, before anything has begun
         ctx.stash[live.IN_SEQUENCE] |= {agent.name for agent in self.sub_agents}
         for agent in self.sub_agents:
             async with aclosing(agent.run_async(ctx)) as events:

@@ -18,7 +18,7 @@ __all__ = ["App", "EventsCompactionConfig", "ResumabilityConfig"]
 
 
 class App(BaseModel):
-    """What a Runner runs. `agent` is another name for `root_agent`; its services are the Runner's defaults."""
+    """The app that a Runner runs. `agent` is another name for `root_agent`; its services are the Runner's defaults."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", populate_by_name=True, defer_build=True)
 
@@ -50,8 +50,8 @@ class App(BaseModel):
     def from_config(cls, config_path: str | Path) -> Self:
         """The app of a YAML file.
 
-        The file is an agent's (the app then has the agent's name), or holds fields of App, with `root_agent` the
-        name of an agent file in the same folder.
+        The file is an agent file (the app then has the agent's name), or it holds the fields of App, and `root_agent`
+        names an agent file in the same folder.
         """
         files = import_module("newel.files")  # its compiler makes an App, so it lies above this module
         return cls(**files.app_fields(Path(config_path)))

@@ -1,4 +1,4 @@
-"""The contract of what summarises events for compaction."""
+"""The contract of a summarizer of events, for compaction."""
 
 from __future__ import annotations
 

@@ -22,15 +22,15 @@ class EventsCompactionConfig(BaseModel):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", defer_build=True)
 
-    #: What writes the summary; None: the model of the app's first LLM agent.
+    #: The writer of the summary; None: the model of the app's first LLM agent.
     summarizer: BaseEventsSummarizer | None = None
     #: Summarise once this many invocations have come since the last summary.
     compaction_interval: int | None = Field(default=None, ge=1)
-    #: How many invocations before those a summary takes in as well.
+    #: How many earlier invocations the summary covers as well.
     overlap_size: int | None = Field(default=None, ge=0)
     #: Summarise once a prompt has this many tokens.
     token_threshold: int | None = Field(default=None, gt=0)
-    #: How many events stay as they are where the threshold was reached.
+    #: How many events stay as they are when the threshold is reached.
     event_retention_size: int | None = Field(default=None, ge=0)
 
     @model_validator(mode="after")

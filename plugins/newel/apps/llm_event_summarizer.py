@@ -27,7 +27,7 @@ class LlmEventSummarizer(BaseEventsSummarizer):
         self._prompt = prompt_template or _PROMPT
 
     async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
-        """The summary of `events`, or None where there are none or the model has no answer."""
+        """The summary of `events`, or None if there are none or the model has no answer."""
         if not events:
             return None
         prompt = self._prompt.replace(_PLACE, "\n".join(_lines(events)))

@@ -29,7 +29,7 @@ class BaseArtifactService(ABC):
         self, *, app_name: str, user_id: str, filename: str, artifact: Part, session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
     ) -> int:  # fmt: skip
-        """Store a new version; its number is returned (the first is 0)."""
+        """Store a new version and return its number (the first is 0)."""
 
     @abstractmethod
     async def load_artifact(

@@ -12,7 +12,7 @@ from newel_kernel import ConfigurationError, did_you_mean
 
 
 def bucket_of(uri: str, parameters: Mapping[str, str]) -> tuple[str, str, dict[str, Any]]:
-    """The bucket, the prefix and the options that a URI names; `parameters` are those it may have, with the options."""
+    """The bucket, the prefix and the options that a URI names; `parameters` maps its known parameters to options."""
     label = repr(without_password(uri))
     try:
         parts = urlsplit(uri)

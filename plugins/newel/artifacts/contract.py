@@ -1,4 +1,4 @@
-"""The contract of an artifact store beyond google-adk's: what is stored, one version deleted, what a crash left."""
+"""The contract of an artifact store, beyond google-adk's: all versions, the deletion of one, a crash's leftovers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from newel.artifacts.base_artifact_service import BaseArtifactService
 
 
 class StoredVersion(NamedTuple):
-    """A version of an artifact and whose it is; `session_id` is None where it is the user's own."""
+    """A version of an artifact, and its owner; `session_id` is None if the artifact belongs to the user."""
 
     user_id: str
     session_id: str | None
@@ -20,7 +20,7 @@ class StoredVersion(NamedTuple):
 
 
 class ArtifactStore(BaseArtifactService):
-    """An artifact store with all that newel can use of one."""
+    """An artifact store with all the methods that newel can use."""
 
     @abstractmethod
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
@@ -34,14 +34,14 @@ class ArtifactStore(BaseArtifactService):
 
     @abstractmethod
     async def stored(self, *, app_name: str) -> list[StoredVersion]:
-        """Every version of an app's artifacts, in no order."""
+        """Every version of an app's artifacts, in no particular order."""
 
     @abstractmethod
     async def leftovers(self, *, app_name: str, before: float, delete: bool) -> list[str]:
-        """What saves and deletions left half-done before a time (seconds since the epoch), deleted where asked.
+        """URIs of what saves and deletions left half-done before a time (seconds since the epoch); deleted if asked.
 
-        Nothing of it was ever seen as an artifact.
+        None of it was ever visible as an artifact.
         """
 
     async def close(self) -> None:
-        """Release what the store holds."""
+        """Release the store's resources."""

@@ -8,8 +8,8 @@ from newel_kernel import NewelError
 class ArtifactStoreUnavailableError(NewelError):
     """The store did not answer in time: cut off, overloaded or away.
 
-    Nothing that was acknowledged is lost, and the service works again once the store does. A version that was to be
-    saved is not there, or is there as a whole.
+    Nothing that was acknowledged is lost, and the service works again once the store does. A version that was
+    being saved either exists as a whole or does not exist.
     """
 
     def __init__(self, message: str, *, retry_after: float = 1.0) -> None:

@@ -1,8 +1,8 @@
 """FileArtifactService: artifacts in a folder.
 
 ``root/<app>/<user>/[session-<id>/]artifact-<name>/<version>/`` holds ``artifact.json`` (the part and its
-metadata) and, where the part has bytes, ``data``. A version is written beside its place and renamed into it. So it is
-there whole or not at all, and of two writers one takes the next number.
+metadata) and, where the part has bytes, ``data``. A version is written next to its place and renamed into it. So it
+exists whole or not at all, and of two writers one takes the next number.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _EXISTS = (errno.EEXIST, errno.ENOTEMPTY)
 
 
 class FileArtifactService(ArtifactStore):
-    """Versions of artifacts under `root_dir`, which is made when needed. Several processes may share it."""
+    """Versions of artifacts under `root_dir`, which is created when needed. Several processes may share it."""
 
     def __init__(self, root_dir: str | Path) -> None:
         self.root_dir = Path(root_dir).expanduser().resolve()
@@ -98,7 +98,7 @@ class FileArtifactService(ArtifactStore):
         return await asyncio.to_thread(self._stored, app_name)
 
     async def leftovers(self, *, app_name: str, before: float, delete: bool) -> list[str]:
-        """Versions that were not written to their end, and deletions that stopped."""
+        """Versions that were only partly written, and deletions that stopped halfway."""
         return await asyncio.to_thread(self._leftovers, app_name, before, delete)
 
     def _folders(self, app_name: str, pattern: str) -> list[Path]:
@@ -114,7 +114,7 @@ class FileArtifactService(ArtifactStore):
         ]
 
     def _is_left(self, path: Path) -> bool:
-        """Whether it lies in what a deletion that stopped has moved away."""
+        """Whether `path` lies in a folder that an unfinished save or deletion left."""
         return any(part.startswith((_NEW, _TRASH)) for part in path.relative_to(self.root_dir).parts)
 
     def _leftovers(self, app_name: str, before: float, delete: bool) -> list[str]:
@@ -132,7 +132,7 @@ class FileArtifactService(ArtifactStore):
         return self._owner(app_name, user_id, scope_of(filename, session_id)) / (_ARTIFACT + named(filename))
 
     def _inside(self, path: Path) -> Path:
-        """`path` where it lies under the root once symbolic links are followed, else an error."""
+        """`path`, if it lies under the root after symbolic links are followed; else an error."""
         if not path.resolve().is_relative_to(self.root_dir):
             raise ConfigurationError(f"{path} leads out of the artifact folder {self.root_dir}: it is a symbolic link")
         return path
@@ -157,13 +157,13 @@ class FileArtifactService(ArtifactStore):
         try:
             self._sync_place(folder, first=number == 0)
         except OSError:
-            with suppress(OSError):  # whoever is told that it failed saves it again
+            with suppress(OSError):  # the caller sees the error, and saves again
                 self._delete(folder / str(number))
             raise
         return number
 
     def _sync_place(self, folder: Path, *, first: bool) -> None:
-        """Make a version's name durable, and with an artifact's first one those of the folders that it lies in."""
+        """Make a version's name durable, and for an artifact's first version the names of its parent folders."""
         _sync(folder)
         for parent in folder.parents if first else ():
             _sync(parent)

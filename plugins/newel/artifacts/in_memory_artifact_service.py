@@ -1,4 +1,4 @@
-"""InMemoryArtifactService: artifacts in this process, for tests and first steps; they end with it."""
+"""InMemoryArtifactService: artifacts in this process, for tests and first steps; they end with the process."""
 
 from __future__ import annotations
 

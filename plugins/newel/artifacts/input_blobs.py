@@ -12,7 +12,7 @@ from newel_types import Content, Part
 
 
 def save_input_blobs(context: KernelInvocationContext) -> Coroutine[Any, Any, None] | None:
-    """Replace each blob by a text that names its artifact."""
+    """Replace each blob with a text that names its artifact."""
     ctx: InvocationContext = context  # type: ignore[assignment]  # as a policy of turns makes sure
     if not ctx.run_config.save_input_blobs_as_artifacts or ctx.artifact_service is None or ctx.user_content is None:
         return None

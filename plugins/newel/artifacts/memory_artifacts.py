@@ -9,5 +9,5 @@ from newel_kernel import hookimpl
 
 @hookimpl
 def register_artifact_backends() -> list[ArtifactBackend]:
-    """The scheme ``memory``; each opening is a store of its own."""
+    """The scheme ``memory``; each opening is a separate store."""
     return [ArtifactBackend(name="memory", open=lambda uri: artifacts.InMemoryArtifactService())]

@@ -1,4 +1,4 @@
-"""The plugin of the kind that stores artifacts, and of what goes there by itself."""
+"""The plugin of the kind that stores artifacts, and of the prologue that stores input blobs."""
 
 from __future__ import annotations
 

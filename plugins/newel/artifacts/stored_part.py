@@ -1,4 +1,4 @@
-"""What the stores of artifacts have in common: which names and parts they take, and what counts as no artifact."""
+"""Rules that all artifact stores share: which names and parts they take, and what counts as no artifact."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _MOST_CHARACTERS = 1024
 def scope_of(filename: str, session_id: str | None) -> str | None:
     """The session that an artifact belongs to; None: it belongs to the user. Refuses a name that no store should see.
 
-    A name may have folders. One that would lead out of its folder in a store of files, or names no file, is refused
-    by every store.
+    A name may have folders. Every store refuses a name that would lead out of its folder in a store of files, or that
+    names no file.
     """
     name = filename.removeprefix(USER_SCOPE)
     segments = re.split(r"[/\\]", name)
@@ -47,7 +47,7 @@ def scope_of(filename: str, session_id: str | None) -> str | None:
 
 
 def named(name: str) -> str:
-    """A part of a path or key for any id or file name: readable, and another one for each, also without case."""
+    """A part of a path or key for any id or file name: readable, and unique even where case is ignored."""
     readable = re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:60]
     return f"{readable}-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:20]}"
 
@@ -57,7 +57,7 @@ def _half(text: str) -> bool:
 
 
 def as_json(metadata: object) -> str:
-    """`metadata` as JSON that can be read back; a ConfigurationError where there is none."""
+    """`metadata` as JSON that can be read back; a ConfigurationError if it is no JSON."""
     try:
         text = json.dumps(metadata, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
@@ -68,13 +68,13 @@ def as_json(metadata: object) -> str:
 
 
 def as_metadata(custom: Mapping[str, object] | None) -> Json:
-    """The custom metadata of a version as every store gives them back."""
+    """The custom metadata of a version as every store returns it."""
     metadata: Json = json.loads(as_json(dict(custom or {})))
     return metadata
 
 
 def as_part(artifact: object) -> Part:
-    """A Part of our own with data, text or a file; a dict or google-genai's Part will do."""
+    """newel's Part with data, text or a file; `artifact` may be a dict or google-genai's Part."""
     part: Part = coerce(Part, artifact).model_copy(deep=True)
     if part.inline_data is None and part.text is None and part.file_data is None:
         raise ConfigurationError("an artifact is a Part with inline_data, text or file_data; this one has none of them")
@@ -84,7 +84,7 @@ def as_part(artifact: object) -> Part:
 
 
 def mime_type(part: Part) -> str | None:
-    """The MIME type of what is in a part."""
+    """The MIME type of a part's content."""
     if part.inline_data is not None:
         return part.inline_data.mime_type
     if part.file_data is not None:
@@ -93,7 +93,7 @@ def mime_type(part: Part) -> str | None:
 
 
 def is_blank(part: Part) -> bool:
-    """Whether a part holds nothing. Saving one is how an artifact is taken back: loading it gives None."""
+    """Whether a part is empty. Saving an empty part withdraws an artifact: loading it gives None."""
     if part.inline_data is not None:
         return not part.inline_data.data
     return not part.text and part.file_data is None

@@ -48,7 +48,7 @@ _WHERE = {
         ["ApiKeyScheme", "AuthScheme", "AuthSchemeType", "CustomAuthScheme", "OpenIdConnectWithConfig"],
         "newel_types",
     ),
-    # What the flows do; they are light, and these come with the first request.
+    # Called by the flows, which are light: these modules are imported with the first request.
     "mask_results": "newel.auth.asking",
     "request_event": "newel.auth.asking",
     "request_event_now": "newel.auth.asking",

@@ -1,4 +1,4 @@
-"""Answers: what a user's message gives for the requests of credentials, taken out of it and taken up."""
+"""Answers: the credentials that a user's message gives to requests, taken out of it and accepted."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ from newel_types import (
     Part,
 )
 
-#: The function_call_id of a request that comes from a toolset starts so; no call waits for it.
+#: The prefix of the function_call_id in a toolset's request; no call waits for that request.
 TOOLSET = "_adk_toolset_auth_"
 
 logger = logging.getLogger(__name__)
 
 
 def seal_answers(ctx: InvocationContext, content: Content) -> Content:
-    """`content` with its answers sealed; what they hold goes into the invocation's stash.
+    """`content` with its answers sealed; their credentials go into the invocation's stash.
 
-    Raises AuthConfigError for an answer that is none: nothing of it is stored.
+    Raises AuthConfigError for an invalid answer: none of it is stored.
     """
     requests = {
         id_: arguments_of(question) for id_, (_, question) in _requests(ctx, set(response_ids(content))).items()
@@ -54,7 +54,7 @@ def seal_answers(ctx: InvocationContext, content: Content) -> Content:
 
 
 def arguments_of(question: Question) -> AuthToolArguments:
-    """What a request for a credential asks for, and for which call."""
+    """The credential that a request asks for, and the call that needs it."""
     return AuthToolArguments.model_validate(question.args)
 
 
@@ -105,7 +105,7 @@ def _plain(text: str, request: AuthConfig) -> AuthCredential:
 
 
 def _is_sealed(value: object) -> bool:
-    """Whether an answer is one as it is stored: who handed it on had lost what it held, and is to be asked again."""
+    """Whether an answer is in its stored form: its credential is lost, and the user is asked again."""
     if not isinstance(value, Mapping) or "credentialKey" not in value:
         return False
     sealed = value.get("exchangedAuthCredential", {"authType": ""})
@@ -114,9 +114,9 @@ def _is_sealed(value: object) -> bool:
 
 
 async def take_answers(ctx: InvocationContext, responses: Sequence[FunctionResponse]) -> set[str]:
-    """Take up the answers among `responses`: their credentials are the invocation's. The calls that waited for them.
+    """Accept the credentials among `responses` for this invocation; return the ids of the calls that waited for them.
 
-    The request that the session holds says what an answer is for, never the answer.
+    The request in the session says what an answer is for; the answer itself never does.
     """
     answered = {r.id: r for r in responses if r.name == CREDENTIAL_CALL and r.id}
     if not answered:
@@ -127,7 +127,7 @@ async def take_answers(ctx: InvocationContext, responses: Sequence[FunctionRespo
         answer = ctx.stash[ANSWERS].pop(call_id, None)
         first = first_answer(log, position, question)
         if not recorded and first is not None and is_acted_on(log, first, question):
-            continue  # the answer came before, and its call has run: it must change nothing
+            continue  # an earlier answer counts, and its call has run: this one must change nothing
         request = arguments_of(question)
         if answer is None and recorded:
             answer = read(answered[call_id].response, request.auth_config, call_id)
@@ -139,7 +139,7 @@ async def take_answers(ctx: InvocationContext, responses: Sequence[FunctionRespo
 
 
 def _requests(ctx: InvocationContext, ids: set[str | None], *, own: bool = False) -> dict[str, tuple[int, Question]]:
-    """The requests for credentials of these ids, each with its position; with `own`, those of the agent that runs."""
+    """The credential requests with these ids, each with its position; with `own`, only the running agent's."""
     by_id: dict[str, tuple[int, Question]] = {}
     for position, question in find_questions(Log(ctx.session.events), ids - {None}):
         if question.kind is Kind.CREDENTIAL and not (own and not _is_own(ctx, question)):
@@ -148,7 +148,7 @@ def _requests(ctx: InvocationContext, ids: set[str | None], *, own: bool = False
 
 
 def _is_own(ctx: InvocationContext, question: Question) -> bool:
-    if ctx.branch not in (None, question.branch):  # an answer may run an agent by itself that ran in a branch before
+    if ctx.branch not in (None, question.branch):  # an answer may run an agent by itself, although it asked in a branch
         return False
     return question.author == ctx.agent.name and question.scope == ctx.isolation_scope
 
@@ -165,14 +165,14 @@ async def _accept(ctx: InvocationContext, call_id: str, request: AuthConfig, ans
     if credential is None:
         if not recorded:
             return
-        credential = answer  # the recorded releases hand on what holds nothing, too
+        credential = answer  # the recorded releases pass on an empty answer, too
     note(ctx, credential)
     ctx.stash[STORED].discard(key)
     if credential.oauth2 is not None and credential.oauth2.auth_code and not credential.oauth2.access_token:
         exchanged = await _exchanged(ctx, request, credential)
         if exchanged is None and not recorded:
             if issued_credential is None:
-                ctx.stash[UNEXCHANGED][key] = answer  # the tool's own config may have what it takes
+                ctx.stash[UNEXCHANGED][key] = answer  # the tool's own config may have the missing secrets
                 ctx.stash[FAILURES].pop(key, None)
             return
         credential = exchanged or credential
@@ -191,5 +191,5 @@ async def _exchanged(ctx: InvocationContext, request: AuthConfig, credential: Au
     except (CredentialExchangeError, ConfigurationError, FeatureUnavailableError) as error:
         logger.warning("the answer for the credential %r gives no token: %s", request.credential_key, error)
         if not (isinstance(error, CredentialExchangeError) and error.user_can_help):
-            ctx.stash[FAILURES][request.credential_key or ""] = error  # for the tool, whose matter it is
+            ctx.stash[FAILURES][request.credential_key or ""] = error  # raised at the tool's next request
         return None

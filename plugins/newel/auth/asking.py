@@ -1,4 +1,4 @@
-"""Asking: the event that requests credentials, and the calls that run again once they are there."""
+"""Asking: the event that requests credentials, and the calls that run again once the answers have come."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from newel_types import AuthConfig, AuthToolArguments, FunctionCall
 async def request_event(
     ctx: InvocationContext, requests: dict[str, AuthConfig], *, role: str | None = None
 ) -> Event:
-    """The event that asks for each of `requests` (by the id of the call that waits), which are put in order for it.
+    """The event that asks for each of `requests` (by the id of the waiting call); each is replaced by its public form.
 
-    Raises AuthConfigError where a config lacks what the question needs.
+    Raises AuthConfigError if a config lacks something that the request needs.
     """
     calls: list[FunctionCall] = []
     for waiting, config in requests.items():
@@ -36,7 +36,7 @@ async def request_event(
 def request_event_now(
     ctx: InvocationContext, requests: dict[str, AuthConfig], *, role: str | None = None
 ) -> Event:
-    """`request_event` for those who cannot wait: end points are not looked up, and this process alone keeps secrets."""
+    """`request_event` for synchronous callers: end points are not looked up, and only this process keeps secrets."""
     calls: list[FunctionCall] = []
     for waiting, config in requests.items():
         full, call = _request(ctx, requests, waiting, ctx.stash[CONFIGS].pop(waiting, config))
@@ -48,7 +48,7 @@ def request_event_now(
 def _request(
     ctx: InvocationContext, requests: dict[str, AuthConfig], waiting: str, config: AuthConfig
 ) -> tuple[AuthConfig, FunctionCall]:
-    """What is asked for, and the call that asks the user for it, which `requests` then holds as the user sees it."""
+    """The full request, and the call that asks the user; `requests` then holds the request as the user sees it."""
     full = AuthHandler(config).generate_auth_request()
     requests[waiting] = request = _for_user(ctx, full)
     args = AuthToolArguments(function_call_id=waiting, auth_config=request)
@@ -56,7 +56,7 @@ def _request(
 
 
 def _for_user(ctx: InvocationContext, full: AuthConfig) -> AuthConfig:
-    """What the user's side sees of a request: no secret of the app, and never the PKCE verifier."""
+    """The request as the user's side sees it: no secret of the app, and never the PKCE verifier."""
     if not settings_of(ctx).recorded:
         return full.sealed()
     credential = full.exchanged_auth_credential
@@ -67,7 +67,7 @@ def _for_user(ctx: InvocationContext, full: AuthConfig) -> AuthConfig:
 
 
 async def run_again(ctx: InvocationContext, waiting: set[str]) -> list[Event]:
-    """Run this agent's calls of these ids again; the events of their results, and of what they ask for."""
+    """Run this agent's calls with these ids again; return the events of their results and of new requests."""
     events: list[Event] = []
     call_events = _calls_of(ctx, waiting)
     tools = await tools_of(ctx) if call_events else {}
@@ -80,7 +80,7 @@ async def run_again(ctx: InvocationContext, waiting: set[str]) -> list[Event]:
 
 
 def _calls_of(ctx: InvocationContext, waiting: set[str]) -> list[tuple[Event, list[FunctionCall]]]:
-    """This agent's latest calls of these ids, in order: a model may use the id of a call that is over again."""
+    """This agent's latest calls with these ids, in order: a model may reuse the id of a finished call."""
     call_events: list[tuple[Event, list[FunctionCall]]] = []
     ids = set(waiting)
     for event in reversed(ctx.session.events):
@@ -94,7 +94,7 @@ def _calls_of(ctx: InvocationContext, waiting: set[str]) -> list[tuple[Event, li
 
 
 def mask_results(ctx: InvocationContext, event: Event) -> None:
-    """Mask the secrets that this invocation has handed out in the results of tools, and in what they wrote."""
+    """Mask the secrets that this invocation has handed out, in the results of tools and in their state writes."""
     secrets = ctx.stash.get(SECRETS, None)
     if secrets is None:
         return

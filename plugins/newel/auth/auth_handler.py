@@ -1,4 +1,4 @@
-"""AuthHandler: the request for a credential that goes to the user, and what comes back."""
+"""AuthHandler: the request for a credential that goes to the user, and the answer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CONSENTED = (SecuritySchemeType.oauth2, SecuritySchemeType.openIdConnect)
 
 
 def asks_for_consent(scheme: AuthScheme) -> bool:
-    """Whether a scheme's credential is had by the user's consent at a URL."""
+    """Whether a scheme's credential comes from the user's consent at a URL."""
     return isinstance(scheme, SecurityBase) and scheme.type_ in _CONSENTED
 
 
@@ -37,7 +37,7 @@ class AuthHandler:
         self.auth_config = auth_config
 
     def check(self) -> None:
-        """Raise AuthConfigError where the config lacks what a request needs."""
+        """Raise AuthConfigError if the config lacks something that a request needs."""
         config, raw = self.auth_config, self.auth_config.raw_auth_credential
         if not asks_for_consent(config.auth_scheme) or _has_uri(config.exchanged_auth_credential):
             return
@@ -53,7 +53,7 @@ class AuthHandler:
             )
 
     def generate_auth_request(self) -> AuthConfig:
-        """What to ask the user: the config itself, or one with the URL of the consent in the exchanged credential."""
+        """The request to the user: the config as it is, or with the consent URL in its exchanged credential."""
         self.check()
         config, raw = self.auth_config, self.auth_config.raw_auth_credential
         if not asks_for_consent(config.auth_scheme) or _has_uri(config.exchanged_auth_credential):
@@ -83,10 +83,10 @@ class AuthHandler:
         return raw.model_copy(update={"oauth2": oauth2})
 
     def accept(self, answer: AuthCredential, issued: AuthCredential | None) -> AuthCredential | None:
-        """The credential of an answer, with the client that the request was `issued` for; None where it has none.
+        """The credential of an answer, with the client that the request was `issued` for; None if it has no credential.
 
-        The client and where its secrets go are the app's own: an answer cannot name others. Raises
-        AuthConfigError where a code comes without the state of the request.
+        The app alone decides the client, and where its secrets go: an answer cannot change them. Raises
+        AuthConfigError if a code comes without the state of the request.
         """
         if answer.oauth2 is None or not asks_for_consent(self.auth_config.auth_scheme):
             return answer if any(answer.secrets()) else None
@@ -127,7 +127,7 @@ def _code_of(answer_oauth2: OAuth2Auth) -> tuple[str | None, str | None]:
 
 
 def _consent(scheme: AuthScheme) -> tuple[str, list[str]]:
-    """Where the user consents, and to what."""
+    """The URL at which the user consents, and the scopes."""
     if isinstance(scheme, OpenIdConnectWithConfig):
         return scheme.authorization_endpoint, list(scheme.scopes or ["openid"])
     flows = scheme.flows if isinstance(scheme, OAuth2) else getattr(scheme, "flows", None)

@@ -1,4 +1,4 @@
-"""BaseAuthProvider: where credentials come from besides the user, a secret manager for one."""
+"""BaseAuthProvider: a source of credentials besides the user, such as a secret manager."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class BaseAuthProvider(ABC):
 
     @abstractmethod
     async def get_auth_credential(self, auth_config: AuthConfig, context: CallbackContext) -> AuthCredential | None:
-        """The credential for `auth_config`, ready to be used, or None: then the next one is asked.
+        """The credential for `auth_config`, ready for use, or None: then the next provider is asked.
 
         An OAuth2 credential without a token and with an `auth_uri` asks the user to consent there.
         """

@@ -28,13 +28,13 @@ from newel_types import AuthConfig, AuthCredential, AuthCredentialTypes, AuthSch
 logger = logging.getLogger(__name__)
 
 _CONSENTED = (AuthCredentialTypes.OAUTH2, AuthCredentialTypes.OPEN_ID_CONNECT)
-#: One at a time for a user's credential: two that renew it at once would spend one refresh token twice.
+#: One lock for each credential of a user: two renewals at once would spend one refresh token twice.
 _locks: WeakValueDictionary[tuple[int, str, str, str], asyncio.Lock] = WeakValueDictionary()
 
 
 class CredentialManager:
-    """Resolves one AuthConfig, in this order (S4 §9): the auth providers, what the user answered in this invocation,
-    what the app itself brings, the credential service, the environment; where none has it, the user is asked.
+    """Resolves one AuthConfig, in this order (S4 §9): the auth providers, the user's answer in this invocation,
+    the app's own credential, the credential service, the environment; if none has it, the user is asked.
 
     Codes are exchanged for tokens, and expired tokens renewed, on the way.
     """
@@ -62,26 +62,26 @@ class CredentialManager:
         self._refreshers.register(credential_type, refresher_instance)
 
     async def get_or_request(self, context: CallbackContext) -> AuthCredential | None:
-        """The credential; or None, once the user was asked for it."""
+        """The credential, or None after the user has been asked for it."""
         credential = await self.get_auth_credential(context)
         if credential is None:
             await self.request_credential(context)
         return credential
 
     async def request_credential(self, context: CallbackContext) -> None:
-        """Ask the user; raises AuthConfigError where the config lacks what the question needs."""
+        """Ask the user; raises AuthConfigError if the config lacks something that the request needs."""
         config = self.request_config(context)
         AuthHandler(config).check()
         context.request_credential(config)
 
     def request_config(self, context: CallbackContext) -> AuthConfig:
-        """What to ask the user for: the config, with the consent that a provider wants, where one does."""
+        """The config to ask the user for, with the consent that a provider wants, if any."""
         consent = context.get_invocation_context().stash[CONSENTS].get(self._auth_config.credential_key)
         update = {"exchanged_auth_credential": consent} if consent else None
         return self._auth_config.model_copy(deep=True, update=update)
 
     async def get_auth_credential(self, context: CallbackContext) -> AuthCredential | None:
-        """The credential, ready to be used, or None: then the user has to be asked."""
+        """The credential, ready for use, or None: then the user must be asked."""
         credential = await providers.ask(self._auth_config, context)
         if credential is not None and _needs_consent(credential):
             context.get_invocation_context().stash[CONSENTS][self._auth_config.credential_key] = credential
@@ -120,14 +120,14 @@ class CredentialManager:
     async def _take(
         self, source: str, credential: AuthCredential, scheme: AuthScheme, context: CallbackContext
     ) -> AuthCredential | None:
-        """The credential made usable, and kept: for the rest of the invocation, and stored where it is the user's."""
+        """Make the credential usable, keep it for the rest of the invocation, and store it if it is the user's."""
         ctx, key = context.get_invocation_context(), self._auth_config.credential_key or ""
         usable = await self._usable(credential, scheme, context)
         if usable is None:
             ctx.stash[CREDENTIALS].pop(key, None)
             return None
         if source == "app" and usable is credential:
-            return usable.model_copy(deep=True)  # a token of the config's own, which no key tells apart
+            return usable.model_copy(deep=True)  # the config's own token, which has no key of its own
         ctx.stash[CREDENTIALS][key] = usable
         ctx.stash[UNEXCHANGED].pop(key, None)
         is_new = usable is not credential and usable.auth_type in _CONSENTED
@@ -143,7 +143,7 @@ class CredentialManager:
             await context.save_credential(saved)
 
     def _own_answer(self, context: CallbackContext) -> AuthCredential | None:
-        """An answer that could not be exchanged when it came: the request's own secrets were not at hand."""
+        """An answer that could not be exchanged when it came: the request's own secrets were not available."""
         key = self._auth_config.credential_key or ""
         answer = context.get_invocation_context().stash[UNEXCHANGED].get(key)
         if answer is None:
@@ -151,7 +151,7 @@ class CredentialManager:
         return AuthHandler(self._auth_config).accept(answer, self._auth_config.raw_auth_credential)
 
     def _own_client(self, scheme: AuthScheme) -> AuthCredential | None:
-        """The app's own credential, where it gets tokens without the user."""
+        """The app's own credential, if it gets tokens without the user."""
         raw = self._auth_config.raw_auth_credential
         if raw is None:
             return None
@@ -162,7 +162,7 @@ class CredentialManager:
     async def _usable(
         self, credential: AuthCredential, scheme: AuthScheme, context: CallbackContext
     ) -> AuthCredential | None:
-        """The credential with a token that lasts; None where only the user can give a new one."""
+        """The credential with a valid token; None if only the user can give a new one."""
         kind, chains = credential.auth_type, context.get_invocation_context().composition
         try:
             exchanger = self._exchangers.get_exchanger(kind) or exchanger_of(
@@ -200,7 +200,7 @@ async def _renew(refresher: BaseCredentialRefresher, credential: AuthCredential,
 
 
 def _is_ready(credential: AuthCredential | None) -> bool:
-    """Whether a credential needs nobody to be used."""
+    """Whether a credential can be used as it is."""
     kinds = (AuthCredentialTypes.API_KEY, AuthCredentialTypes.HTTP)
     return credential is not None and credential.auth_type in kinds and any(credential.secrets())
 
@@ -210,7 +210,7 @@ def _has_token(credential: AuthCredential) -> bool:
 
 
 def _needs_exchange(credential: AuthCredential) -> bool:
-    """Whether a credential is of no use before it is exchanged."""
+    """Whether a credential must be exchanged before use."""
     kind = credential.auth_type
     return kind is AuthCredentialTypes.SERVICE_ACCOUNT or (kind in _CONSENTED and not _has_token(credential))
 

@@ -1,4 +1,4 @@
-"""Credentials of the environment: the variable that belongs to a credential_key, and what its text means."""
+"""Credentials from the environment: the variable of a credential_key, and the meaning of its text."""
 
 from __future__ import annotations
 

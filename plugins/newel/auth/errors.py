@@ -6,10 +6,10 @@ from newel_kernel import ConfigurationError, NewelError
 
 
 class CredentialError(NewelError):
-    """A credential cannot be had."""
+    """A credential cannot be obtained."""
 
 
-#: The error codes that a new consent of the user can mend.
+#: The error codes that a new consent of the user can fix.
 _USERS_MATTER = frozenset({
     "access_denied", "consent_required", "interaction_required", "invalid_grant", "invalid_token", "login_required",
     "no_refresh_token",
@@ -17,7 +17,7 @@ _USERS_MATTER = frozenset({
 
 
 class CredentialExchangeError(CredentialError):
-    """A service gave no token for a credential; `code` is its error code, where it sent one."""
+    """A service gave no token for a credential; `code` is its error code, if it sent one."""
 
     def __init__(self, message: str, code: str | None = None) -> None:
         self.code = code
@@ -25,7 +25,7 @@ class CredentialExchangeError(CredentialError):
 
     @property
     def user_can_help(self) -> bool:
-        """Whether to ask the user again; else the service or the app's own client is out of order."""
+        """Whether asking the user again can help; else the service or the app's own client is at fault."""
         return self.code in _USERS_MATTER
 
 
@@ -34,7 +34,7 @@ class CredentialRefresherError(CredentialExchangeError):
 
 
 class AuthConfigError(ConfigurationError):
-    """A scheme and a credential that do not fit together, or an answer that is none."""
+    """A scheme and a credential that do not fit together, or an invalid answer."""
 
 
 class CredentialStoreError(CredentialError):

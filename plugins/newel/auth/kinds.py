@@ -1,4 +1,4 @@
-"""The kinds of the credentials room: stores of credentials, providers of them, exchangers and refreshers."""
+"""The kinds of `newel.auth`: stores, providers, exchangers and refreshers of credentials."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class CredentialBackend(Backend["BaseCredentialService"]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Maker(Factory, Generic[T]):
-    """The base of kinds that make one thing for each composition."""
+    """The base of kinds whose `create` is called once for each composition."""
 
     create: Callable[[], T]
 
     def instance(self, chains: Chains) -> T:
-        """What `create` gives; it is called once for each composition."""
+        """The object from `create`, which is called once for each composition."""
         instances = chains.stash.setdefault(_INSTANCES, {})
         key = (type(self), self.name)
         if key not in instances:
@@ -132,7 +132,7 @@ def register_auth_providers(settings: Settings) -> Sequence[AuthProvider]:
 
 @hookspec
 def register_credential_exchangers(settings: Settings) -> Sequence[CredentialExchanger]:
-    """Exchangers of credentials. Makes what turns a credential of one type into one that a tool can use.
+    """Exchangers of credentials. Makes an exchanger: it turns a credential of one type into one that a tool can use.
 
     The SDK is imported in `create`, never in the plugin.
 
@@ -153,7 +153,7 @@ def register_credential_exchangers(settings: Settings) -> Sequence[CredentialExc
 
 @hookspec
 def register_credential_refreshers(settings: Settings) -> Sequence[CredentialRefresher]:
-    """Refreshers of credentials. Makes what renews credentials of one type before they expire.
+    """Refreshers of credentials. Makes a refresher: it renews credentials of one type before they expire.
 
     The SDK is imported in `create`, never in the plugin.
 

@@ -9,5 +9,5 @@ from newel_kernel import hookimpl
 
 @hookimpl
 def register_credential_backends() -> list[CredentialBackend]:
-    """The scheme ``memory``; each opening is a store of its own."""
+    """The scheme ``memory``; each opening is a separate store."""
     return [CredentialBackend(name="memory", open=lambda uri: credential_service.InMemoryCredentialService())]

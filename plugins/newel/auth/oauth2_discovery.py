@@ -14,7 +14,7 @@ from newel_types import AuthScheme, ExtendedOAuth2, OpenIdConnect, OpenIdConnect
 
 
 class AuthorizationServerMetadata(BaseModel):
-    """What a server says of itself (RFC 8414)."""
+    """The metadata that a server publishes (RFC 8414)."""
 
     issuer: str
     authorization_endpoint: str
@@ -25,7 +25,7 @@ class AuthorizationServerMetadata(BaseModel):
 
 
 async def with_end_points(scheme: AuthScheme, policy: Policy) -> AuthScheme:
-    """`scheme` with its end points, looked up where it only has the address that lists them."""
+    """`scheme` with its end points, looked up if it has only the address that lists them."""
     if isinstance(scheme, OpenIdConnect):
         metadata = await _read(scheme.openIdConnectUrl, policy)
         return OpenIdConnectWithConfig(
@@ -82,7 +82,7 @@ def _lacks_end_points(scheme: ExtendedOAuth2) -> bool:
 
 
 def _end_points(scheme: ExtendedOAuth2) -> list[tuple[BaseModel, str, str]]:
-    """(flow, field, value) of every end point of the flows that are declared."""
+    """(flow, field, value) of every end point of the declared flows."""
     flows = [flow for _, flow in scheme.flows if isinstance(flow, BaseModel)]
     return [(f, name, getattr(f, name)) for f in flows for name in ("authorizationUrl", "tokenUrl") if hasattr(f, name)]
 

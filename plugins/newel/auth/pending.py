@@ -1,7 +1,7 @@
-"""Pending requests: what the answer to a request needs and must not be stored with it, until the answer comes.
+"""Pending requests: the secrets that an answer to a request needs, kept apart from the request until then.
 
-That is the client's secret and the PKCE verifier. They are kept in this process, and in the credential service,
-where there is one, so that another process may take the answer up.
+These are the client's secret and the PKCE verifier. They are kept in this process and, if there is one, in the
+credential service, so that another process may accept the answer.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ async def keep(ctx: InvocationContext, call_id: str, request: AuthConfig) -> Non
 
 
 def hold(ctx: InvocationContext, call_id: str, request: AuthConfig) -> AuthCredential | None:
-    """Keep that credential in this process; None where it holds no secret."""
+    """Keep that credential in this process; None if it holds no secret."""
     issued = request.exchanged_auth_credential
     if issued is None or not any(issued.secrets()):
         return None
@@ -44,7 +44,7 @@ def hold(ctx: InvocationContext, call_id: str, request: AuthConfig) -> AuthCrede
 
 
 async def take(ctx: InvocationContext, call_id: str, request: AuthConfig) -> AuthCredential | None:
-    """The credential that was kept for the call `call_id`, once."""
+    """Remove and return the credential that was kept for the call `call_id`."""
     with _lock:
         own = _credentials.pop(_key(ctx, call_id), None)
     service = full_invocation(ctx).credential_service

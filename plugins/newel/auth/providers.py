@@ -1,4 +1,4 @@
-"""Auth providers: who is asked for a credential, and in which order."""
+"""Auth providers: which ones are asked for a credential, and in which order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from newel.auth.kinds import AuthProvider
 from newel_kernel import Chains, Context, InvocationContext, Key
 from newel_types import AuthConfig, AuthCredential, AuthScheme
 
-#: Those that code registered for the whole process.
+#: The providers that code registered for the whole process.
 shared = AuthProviderRegistry()
 _OF_PLUGINS = Key[AuthProviderRegistry]("the auth providers of plugins")
 
@@ -53,7 +53,7 @@ def _registries(ctx: InvocationContext) -> Iterator[AuthProviderRegistry]:
 
 
 def _of_plugins(chains: Chains) -> AuthProviderRegistry:
-    """What the plugins provide, made when nobody before them has the first credential that is asked for."""
+    """The plugins' providers, made at the first request that no provider before them answers."""
     registry = chains.stash.get(_OF_PLUGINS, None)
     if registry is None:
         registry = AuthProviderRegistry()

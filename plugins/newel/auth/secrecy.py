@@ -16,7 +16,7 @@ from newel_types import SECRET, AuthCredential, Record
 if TYPE_CHECKING:
     from newel_kernel import Context, Event, InvocationContext
 
-#: A shorter text is no secret worth the name, and masking it would hit words.
+#: A shorter text is no serious secret, and masking it would hit ordinary words.
 LEAST = 6
 _DEEPEST = 64
 _OF_EVENTS = ("content", "output", "error_message", "custom_metadata")
@@ -29,17 +29,17 @@ class Secrets:
         self._texts: list[str] = []
 
     def add(self, texts: Iterable[str]) -> None:
-        """Know further texts, and how they look where texts are written in the usual ways."""
+        """Add texts, and the forms that the usual encodings give them."""
         forms = {form for text in texts if len(text) >= LEAST for form in _forms(text)}
         self._texts = sorted(forms.union(self._texts), key=len, reverse=True)
 
     def add_pair(self, user: str, password: str) -> None:
-        """Know how basic authentication sends the two."""
+        """Add the form in which basic authentication sends the two."""
         if len(password) >= LEAST:
             self._texts = sorted(_in_base64(f"{user}:{password}").union(self._texts), key=len, reverse=True)
 
     def mask(self, value: Any, depth: int = _DEEPEST) -> Any:
-        """`value` with every secret in it masked; the same object where there is none."""
+        """`value` with every secret in it masked; the same object if it holds none."""
         if isinstance(value, str):
             return self._mask_text(value)
         if isinstance(value, bytes):
@@ -66,7 +66,7 @@ class Secrets:
         return value
 
     def mask_event(self, event: Event, state: MutableMapping[str, object]) -> None:
-        """Mask what code has put onto an event that nobody has seen yet, and into the `state` it was written to."""
+        """Mask what code has put onto a new event, which is not yet visible, and into the `state` it was written to."""
         for name in _OF_EVENTS:
             value = getattr(event, name)
             masked = self.mask(value)
@@ -75,7 +75,7 @@ class Secrets:
         self.mask_writes(event, state)
 
     def mask_writes(self, event: Event, state: MutableMapping[str, object]) -> None:
-        """Mask what an event writes, and wrote already, to the `state`."""
+        """Mask what an event writes, or has already written, to the `state`."""
         actions = event.touched_actions
         for key, value in list(actions.state_delta.items()) if actions is not None else ():
             if key.startswith("temp:"):
@@ -85,9 +85,9 @@ class Secrets:
                 state[key] = actions.state_delta[key] = masked  # type: ignore[union-attr]
 
     def mask_error(self, error: Exception) -> Exception:
-        """`error` with the secrets masked in its arguments and in those of the errors behind it.
+        """`error` with the secrets masked in its arguments and in those of its causes and contexts.
 
-        Where one still shows (a text that is made of something else) it is another error, with the type's name alone.
+        If a secret still shows (in a text made from other data), another error is returned, with only the type's name.
         """
         clean, ids = True, set()
         waiting: list[BaseException | None] = [error]
@@ -110,7 +110,7 @@ class Secrets:
             notes[:] = self.mask(notes)
         try:
             text = str(error)
-        except Exception:  # noqa: BLE001 - a plugin boundary: somebody else's __str__
+        except Exception:  # noqa: BLE001 - a plugin boundary: a foreign __str__
             return False
         return self.mask(text) is text
 
@@ -128,20 +128,20 @@ def _forms(text: str) -> set[str]:
 
 
 def _in_base64(text: str) -> set[str]:
-    """In either alphabet; a text with padding begins with the one without."""
+    """The text in both alphabets, with and without padding; the padded form begins with the unpadded one."""
     data = text.encode("utf-8", "surrogatepass")
     forms = {b64encode(data).decode(), urlsafe_b64encode(data).decode()}
     return forms | {form.rstrip("=") for form in forms}
 
 
 def remember(context: Context, credential: AuthCredential) -> None:
-    """Note what is secret in a credential that this context's caller gets."""
+    """Note the secrets of a credential that this context's caller gets."""
     note(context.get_invocation_context(), credential)
-    _ = context.actions  # marks the result of the call as one to look through
+    _ = context.actions  # marks the call's result as one to mask
 
 
 async def guarded(context: Context, result: Awaitable[object]) -> object:
-    """What a tool that got a credential returns or raises, with the secrets of the invocation masked."""
+    """The result or the error of a tool that got a credential, with the invocation's secrets masked."""
     secrets = context.get_invocation_context().stash.get(SECRETS, None)
     if secrets is None:
         return await result
@@ -155,7 +155,7 @@ async def guarded(context: Context, result: Awaitable[object]) -> object:
 
 
 def note(ctx: InvocationContext, credential: AuthCredential) -> None:
-    """Note what is secret in a credential, unless the distribution shows secrets."""
+    """Note the secrets of a credential, unless the distribution shows secrets."""
     if settings_of(ctx).recorded:
         return
     secrets = ctx.stash.setdefault(SECRETS, Secrets())

@@ -1,4 +1,4 @@
-"""The settings of the plugin `auth`, and how code of an invocation finds them."""
+"""The settings of the plugin `auth`, and how code in an invocation finds them."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from newel_kernel import Chains, ReadonlyContext
 class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of credentials."""
 
-    #: Do as the recorded releases do: the events of requests and answers hold what is secret in them.
+    #: Do as the recorded releases do: the events of requests and answers hold their secrets.
     recorded: bool = False
     #: Token end points besides the public ones over https: host names, host:port, addresses, networks.
     allow_hosts: list[str] = []
-    #: For one request to a token end point.
+    #: Time limit of one request to a token end point.
     seconds: float = Field(default=10.0, gt=0)
     #: credential_key -> the environment variable that holds the credential.
     environment: dict[str, str] = {}
 
 
-DEFAULT = Settings.model_construct()  # without the validation of nothing, which would build a validator
+DEFAULT = Settings.model_construct()  # skips validation, which would build a validator for no values
 
 
 class Composed(Protocol):
-    """What has a composition: an invocation, a runner."""
+    """An object with a composition: an invocation or a runner."""
 
     @property
     def composition(self) -> Chains:
@@ -35,12 +35,12 @@ class Composed(Protocol):
 
 
 def settings_of(owner: ReadonlyContext | Composed) -> Settings:
-    """The settings that the distribution of a context (or of an invocation, a runner) has."""
+    """The settings in the distribution of a context, an invocation or a runner."""
     composed: Composed = owner._invocation_context if isinstance(owner, ReadonlyContext) else owner
     return settings_in(composed.composition.settings)
 
 
 def settings_in(settings: Mapping[str, BaseModel]) -> Settings:
-    """The settings of `auth` among those of all plugins; the default ones where it is not enabled."""
+    """The settings of `auth` among those of all plugins; the defaults if it is not enabled."""
     own = settings.get("auth")
     return own if isinstance(own, Settings) else DEFAULT

@@ -14,18 +14,18 @@ from newel.net import FetchError, Policy, UrlRefusedError, fetch_blocking
 from newel_kernel import FeatureUnavailableError, Json, seam
 from newel_types import AuthScheme, OAuth2, OAuth2Auth, OAuthGrantType, OpenIdConnectWithConfig
 
-#: What RFC 6749 and its extensions have for error codes; anything else a server sends is not repeated.
+#: The form of error codes in RFC 6749 and its extensions; anything else a server sends is not repeated.
 _CODE = re.compile(r"[a-z_]{3,40}")
-#: A token counts as expired so many seconds early.
+#: A token counts as expired this many seconds early.
 LEEWAY = 60
 
 
 def policy_of(settings: Settings) -> Policy:
-    """What a token request may reach; a redirect would carry the secrets elsewhere."""
+    """The policy of token requests; no redirects, which would carry the secrets elsewhere."""
     return Policy(allow=tuple(settings.allow_hosts), max_bytes=1_000_000, seconds=settings.seconds, max_redirects=0)
 
 
-#: Without a distribution's settings.
+#: The policy without a distribution's settings.
 DEFAULT_POLICY = policy_of(DEFAULT)
 
 
@@ -37,7 +37,7 @@ class _Answer:
         self._body = body
 
     def json(self) -> object:
-        """The body; without what a server says of an error besides its code, which may quote the request."""
+        """The body; without the server's description of an error, which may quote the request."""
         answer = json.loads(self._body)
         if isinstance(answer, dict):
             answer.pop("error_description", None)
@@ -49,7 +49,7 @@ class _Answer:
 
 
 class _Signature(Protocol):
-    """What Authlib has of how a client proves who it is."""
+    """Authlib's object by which a client proves who it is."""
 
     def prepare(
         self, method: str, uri: str, headers: dict[str, str], body: str
@@ -66,10 +66,10 @@ class TokenClient(Protocol):
         """The URL at which the user consents, and the state in it."""
 
     def fetch_token(self, url: str, *, grant_type: str, **fields: object) -> Json:
-        """What the token end point answers."""
+        """The answer of the token end point."""
 
     def refresh_token(self, url: str, refresh_token: str | None = None) -> Json:
-        """What it answers to a refresh token."""
+        """Its answer to a refresh token."""
 
     def register_client_auth_method(self, auth: object) -> None:
         """Let the client prove who it is in one more way."""
@@ -94,7 +94,7 @@ class _Session:
 
 
 def require_encryption(url: str, policy: Policy) -> None:
-    """Raise UrlRefusedError where secrets would travel in clear text to a host that the operator did not name."""
+    """Raise UrlRefusedError if secrets would travel in clear text to a host that the operator did not name."""
     parts = urlsplit(url)
     if parts.scheme != "https" and not {parts.hostname, parts.netloc} & set(policy.allow):
         raise UrlRefusedError(
@@ -109,7 +109,7 @@ def place_of(url: str) -> str:
 
 
 def grant_of(scheme: AuthScheme) -> OAuthGrantType | None:
-    """The grant by which a scheme's tokens are had, or None where it has none."""
+    """The grant that gives a scheme's tokens, or None."""
     if isinstance(scheme, OAuth2):
         return OAuthGrantType.from_flow(scheme.flows)
     if isinstance(scheme, OpenIdConnectWithConfig):
@@ -130,7 +130,7 @@ def token_url(scheme: AuthScheme) -> str:
 
 
 def client_of(oauth2: OAuth2Auth, policy: Policy, url: str = "", **options: object) -> TokenClient:
-    """Authlib's client for a credential; one without a secret is a public client."""
+    """Authlib's client for a credential; without a client secret it is a public client."""
     try:
         from authlib.oauth2.client import OAuth2Client  # noqa: PLC0415 - an optional library
         from authlib.oauth2.rfc7523 import ClientSecretJWT, PrivateKeyJWT  # noqa: PLC0415 - likewise
@@ -149,9 +149,9 @@ def client_of(oauth2: OAuth2Auth, policy: Policy, url: str = "", **options: obje
 def request_token(
     url: str, call: Callable[[], Json], error_type: type[CredentialExchangeError] = CredentialExchangeError
 ) -> Json:
-    """What `call` gets from the token end point; its failure as an error without the request and the answer in it.
+    """The tokens that `call` gets from the end point; a failure is an error without the request and the answer in it.
 
-    The failure itself is not chained: the answer of a server, and what a library says of it, may hold a secret.
+    The failure itself is not chained: a server's answer, and a library's text about it, may hold a secret.
     """
     try:
         tokens = call()
@@ -162,7 +162,7 @@ def request_token(
         code, why = None, str(error) if "?" not in str(error) else "the URL is refused"
     except FetchError as error:
         code, why = None, f"it cannot be reached ({_reason(error)})"
-    except Exception as error:  # noqa: BLE001 - Authlib's own errors, and what a foreign answer causes in it
+    except Exception as error:  # noqa: BLE001 - Authlib's own errors, and whatever a foreign answer causes in it
         sent = getattr(error, "error", None)
         code = sent if isinstance(sent, str) and _CODE.fullmatch(sent) else None
         why = f"it says {code}" if code else f"its answer cannot be used ({type(error).__name__})"
@@ -177,7 +177,7 @@ def _reason(error: FetchError) -> str:
 
 
 def with_tokens(oauth2: OAuth2Auth, tokens: Json) -> OAuth2Auth:
-    """The credential with new tokens; what was needed once to get them is gone, a refresh token is kept."""
+    """The credential with new tokens; what was only needed to get them is dropped, a refresh token is kept."""
     lasts = tokens.get("expires_in")
     expires_at = tokens.get("expires_at")
     if lasts is not None and str(lasts).isdecimal():
@@ -195,5 +195,5 @@ def with_tokens(oauth2: OAuth2Auth, tokens: Json) -> OAuth2Auth:
 
 
 def seconds_left(oauth2: OAuth2Auth) -> float | None:
-    """How long the token lasts, or None where that is not known."""
+    """How many seconds the token still lasts, or None if unknown."""
     return None if oauth2.expires_at is None else oauth2.expires_at - seam.clock()

@@ -1,4 +1,4 @@
-"""Toolsets: their credentials, before they list their tools; what is missing is asked of the user first."""
+"""Toolsets: their credentials, needed before they list their tools; the user is first asked for missing ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from newel_types import AuthConfig
 async def resolve_toolsets(ctx: InvocationContext) -> Sequence[Event] | None:
     """Get the credentials of the agent's toolsets (`context.get_credential(key)` gives them to `get_tools`).
 
-    Where one is missing the invocation ends with the request for it: there are no tools to show to the model.
+    If one is missing, the invocation ends with the request for it: there are no tools to show to the model.
     """
     agent = cast("ModelAgent", ctx.agent)
     missing: dict[str, AuthConfig] = {}

@@ -13,20 +13,20 @@ from newel.claims.errors import SessionBusyError
 from newel.claims.settings import Settings
 from newel_kernel import seam
 
-#: Steps of the event loop that a run gets which its caller has left without closing it.
+#: How many event-loop steps a run gets to end, after its caller has left without closing it.
 _GRACE = 3
-#: What a run looks at that may be interrupted; it is set while the run begins.
+#: The event that interrupts a run; this variable is set while the run begins.
 INTERRUPTION: ContextVar[asyncio.Event | None] = ContextVar("newel_interruption", default=None)
 # Held for operations on the dictionaries only, never across a wait.
 _lock = threading.Lock()
-#: The identity of a store -> its claims, for as long as it lives.
+#: The identity of a store -> its claims, for as long as the store lives.
 _tables: dict[int, dict[Hashable, Claim]] = {}
 
 
 class Claim:
     """A run's claim of a session of a store, from `take` to `end`."""
 
-    #: Whether the run is on its way out, so that waiting for its end is no mistake.
+    #: Whether the run is already ending, so that it is safe to wait for its end.
     closing = False
     _over = False
     _waiting: Sequence[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = ()
@@ -34,7 +34,7 @@ class Claim:
     def __init__(self, claims: dict[Hashable, Claim], where: Hashable) -> None:
         self._claims = claims
         self._where = where
-        #: The task in which the run began: another runner of this store may wait, also where this one's refuses runs.
+        #: The task in which the run began; kept even if this runner refuses runs, as another one of the store may wait.
         self.task = asyncio.current_task()
         self._interrupted = INTERRUPTION.get()
 
@@ -44,7 +44,7 @@ class Claim:
             return
         self._over = True
         del self._claims[self._where]
-        for loop, future in self._waiting:  # who comes from now on sees that it is over
+        for loop, future in self._waiting:  # later waiters see `_over`
             if not loop.is_closed():
                 loop.call_soon_threadsafe(_wake, future)
 
@@ -54,7 +54,7 @@ class Claim:
             loop.call_soon_threadsafe(self._interrupted.set)
 
     async def ended(self, seconds: float) -> bool:
-        """Wait for the end at most `seconds`; whether it came."""
+        """Wait at most `seconds` for the end; return whether it came."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
         with _lock:
@@ -79,24 +79,24 @@ def table_of(store: object) -> dict[Hashable, Claim]:
     with _lock:
         if key not in _tables:
             _tables[key] = {}
-            with suppress(TypeError):  # it takes no weak reference: its table, which empties with its runs, stays
+            with suppress(TypeError):  # no weak references: the table stays, and empties with its runs
                 weakref.finalize(store, _tables.pop, key, None).atexit = False
         return _tables[key]
 
 
 def take(table: dict[Hashable, Claim], where: Hashable) -> Claim | None:
-    """Claim the session `where`; None where another run has it."""
+    """Claim the session `where`; None if another run has it."""
     claim = Claim(table, where)
     return claim if table.setdefault(where, claim) is claim else None
 
 
 async def wait(table: dict[Hashable, Claim], where: Hashable, session_id: str, settings: Settings) -> Claim:
-    """The same as the settings have it where another run has the session; SessionBusyError where that keeps it."""
+    """Claim the session as the settings say if another run has it; SessionBusyError if that run keeps it."""
     end = seam.monotonic() + settings.wait_seconds
     steps = 0
     while (mine := take(table, where)) is None:
         holder = table.get(where)
-        if steps < _GRACE:  # a run whose caller left its events behind closes as soon as the loop goes on
+        if steps < _GRACE:  # a run whose caller abandoned its events closes as soon as the loop continues
             steps += 1
             await asyncio.sleep(0)
         elif holder is not None and not await _outlast(holder, settings, end):
@@ -105,10 +105,10 @@ async def wait(table: dict[Hashable, Claim], where: Hashable, session_id: str, s
 
 
 async def _outlast(holder: Claim, settings: Settings, end: float) -> bool:
-    """Wait for the holder's end, as the settings have it; whether it came."""
+    """Wait for the holder's end, as the settings say; return whether it came."""
     own = holder.task is not None and holder.task is asyncio.current_task()
     if not holder.closing:
-        if own or settings.busy == "refuse":  # to wait for oneself would have no end
+        if own or settings.busy == "refuse":  # a run that waits for itself never ends
             return False
         if settings.busy == "interrupt":
             holder.interrupt()

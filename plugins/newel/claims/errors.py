@@ -10,7 +10,7 @@ class SessionBusyError(SessionError):
 
     @classmethod
     def of(cls, session_id: str, holder: str | None = None) -> SessionBusyError:
-        """The error of a session that a run of this process has, or one of the process `holder`."""
+        """The error for a session that another run has, in this process or in the process `holder`."""
         where = f", in another process ({holder})" if holder else ""
         ways = "`busy: queue`" if holder else "`busy: queue` (or `interrupt`)"
         return cls(

@@ -9,47 +9,47 @@ from newel_kernel import Session
 
 
 class LeasingStore(Protocol):
-    """A session store with leases. A lease is taken for a while by the store's clock, and each has a higher epoch.
+    """A session store with leases. A lease lasts for a while by the store's clock, and each new one has a higher epoch.
 
-    Appends through the view that holds the lease prolong it, and go behind whatever others have appended meanwhile.
-    Another view of the session holds nothing: it may append, and ends nobody's lease.
+    Appends through the view that holds the lease prolong it, and go after whatever others have appended meanwhile.
+    Another view of the session holds no lease: it may append, and ends no lease.
     """
 
     def holder(self, session: Session) -> str | None:
-        """Who else had the lease when this view was opened."""
+        """The other owner of the lease when this view was opened, or None."""
 
     def held_for(self, session: Session) -> float:
-        """For how many seconds it was taken then, unless it is prolonged."""
+        """How many seconds that lease had left then, unless it is prolonged."""
 
     def hold(self, session: Session, seconds: float) -> None:
-        """Take the lease with the next append through this view (SessionBusyError), and prolong it until `let_go`."""
+        """Take the lease with the next append through this view (or SessionBusyError); prolong it until `let_go`."""
 
     async def take(self, session: Session) -> None:
-        """Take now what `hold` has asked for."""
+        """Take the lease that `hold` asked for now."""
 
     def confirm(self, session: Session) -> Awaitable[None] | None:
-        """What to await before an effect, which raises FencedError where the lease is somebody else's now.
+        """An awaitable for the moment before an effect; it raises FencedError if another owner has the lease by now.
 
-        None where the view holds none, or it is known without asking the store.
+        None if the view holds no lease, or if the answer is known without asking the store.
         """
 
     def let_go(self, session: Session) -> None:
-        """Give the lease back, without waiting for the store; nothing where none was taken."""
+        """Give the lease back, without waiting for the store; do nothing if none was taken."""
 
 
 @runtime_checkable
 class KnowsLapsed(Protocol):
-    """A leasing store that also knows who let a lease run out, and may be stopped and go on."""
+    """A leasing store that also knows an owner whose lease ran out; its process may be stopped, and continue later."""
 
     def lapsed_holder(self, session: Session) -> str | None:
-        """Whose lease had run out, without being given back, when `hold` asked for it."""
+        """The owner whose lease had run out, without being given back, when `hold` asked for it."""
 
 
 _METHODS = ("holder", "held_for", "hold", "take", "confirm", "let_go")
 
 
 class _Kinds(dict[type, bool]):
-    """Whether stores of a class have leases, found out once: each tool call asks, which a lookup makes cheap."""
+    """Whether stores of a class have leases; cached, as each tool call asks."""
 
     def __missing__(self, kind: type) -> bool:
         self[kind] = leases = all(callable(getattr(kind, name, None)) for name in _METHODS)
@@ -60,5 +60,5 @@ LEASES = _Kinds()
 
 
 def is_leasing(store: object) -> TypeGuard[LeasingStore]:
-    """Whether a store has leases. Asking a protocol would cost more than the rest of a claim."""
+    """Whether a store has leases. A check of the protocol would cost more than the rest of a claim."""
     return LEASES[type(store)]

@@ -1,6 +1,6 @@
-"""Owners: who has the lease of a session, as a store writes it down, and what this machine knows of them.
+"""Owners: the holders of session leases, as a store writes them down, and what this machine knows about them.
 
-An owner is one service of one process: its machine, the process's number and when it began, and a number of its own.
+An owner is one service of one process: the machine, the process's number and start time, and a number of its own.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
-#: The states of a process that was killed, and for which nobody has asked yet.
+#: The states of a process that was killed, but whose parent has not yet collected its status.
 _ENDED = ("Z", "X")
-#: How many digits the number of a process has at most.
+#: The most digits that the number of a process has.
 _DIGITS = 9
 
 
@@ -25,17 +25,17 @@ def new_owner() -> str:
 
 
 def is_dead(owner: str) -> bool:
-    """Whether `owner` is of a process of this machine that is gone: its lease need not run out."""
+    """Whether `owner` belongs to an ended process of this machine: its lease need not run out."""
     return (process := _Process.of(owner)) is not None and not process.exists()
 
 
 def is_alive(owner: str) -> bool:
-    """Whether `owner` is of a process of this machine that has not ended, be it stopped, or this one."""
+    """Whether `owner` belongs to a process of this machine that has not ended: it may be stopped, or be this one."""
     return (process := _Process.of(owner)) is not None and process.exists()
 
 
 def nameless(owner: str) -> str:
-    """The owner without the machine's name, which clients see nothing of."""
+    """The owner without the machine's name, which clients must not see."""
     machine, _, rest = owner.partition("/")
     return f"{_digest(machine)}/{rest}"
 
@@ -53,8 +53,8 @@ class _Process(NamedTuple):
 
     @classmethod
     def of(cls, owner: str) -> _Process | None:
-        """The owner's; None where that is of another machine, or no owner that `new_owner` made."""
-        if os.name == "nt":  # to ask for a process by a signal would be a Ctrl-C there
+        """The owner's process; None if it is of another machine, or `new_owner` did not make the owner."""
+        if os.name == "nt":  # the signal that asks for a process would be a Ctrl-C there
             return None
         machine, _, rest = owner.partition("/")
         number, _, rest = rest.partition("/")
@@ -64,19 +64,19 @@ class _Process(NamedTuple):
         return cls(int(number), rest.partition("/")[0])
 
     def exists(self) -> bool:
-        """Whether it has not ended, and its number is not another one's by now."""
+        """Whether it has not ended, and no other process has its number by now."""
         try:
             os.kill(self.number, 0)
         except ProcessLookupError:
             return False
-        except OSError:  # it is somebody else's, and alive
+        except OSError:  # it is another user's, and alive
             return True
         state, started = _stat(self.number)
         return started == self.started and state not in _ENDED
 
 
 def _machine() -> str:
-    """What has these process numbers: a host's name alone may be that of several machines, or containers."""
+    """The scope of process numbers: several machines, or containers, may have the same host name."""
     parts = [socket.gethostname()]
     with suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())
@@ -89,7 +89,7 @@ def _digest(machine: str) -> str:
 
 
 def _stat(pid: int) -> tuple[str, str]:
-    """The state of a process of this machine, and when it began; empty where the machine does not say."""
+    """The state of a process of this machine, and when it began; empty if the machine does not say."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

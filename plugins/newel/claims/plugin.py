@@ -16,12 +16,12 @@ from newel_kernel import BaseTool, Context, Effect, Json, ToolCall, ToolPolicy, 
 
 
 def confirming(call_tool: ToolCall) -> ToolCall:
-    """A call that has an effect runs only while its run still has the session: a worker may have slept meanwhile."""
+    """A call that has an effect runs only while its run still holds the session: a worker may have slept meanwhile."""
 
     def confirmed(tool: BaseTool, args: Json, context: Context) -> Awaitable[Any]:
         ctx = context.get_invocation_context()
         store = ctx.session_service
-        if not LEASES[type(store)] or not is_leasing(store) or tool.effect is Effect.PURE:  # the second for its type
+        if not LEASES[type(store)] or not is_leasing(store) or tool.effect is Effect.PURE:  # twice: for its type
             return call_tool(tool, args, context)
         if (confirmation := store.confirm(ctx.session)) is None:
             return call_tool(tool, args, context)
@@ -45,5 +45,5 @@ def register_settings() -> type[BaseModel]:
 
 @hookimpl
 def register_tool_policies() -> list[ToolPolicy]:
-    """The policy `claims`, innermost in the distributions: what comes before it may take long."""
+    """The policy `claims`, innermost in the distributions: the policies before it may take long."""
     return [ToolPolicy(name="claims", wrap=confirming)]

@@ -8,11 +8,11 @@ from pydantic import BaseModel, Field
 
 
 class Settings(BaseModel, extra="forbid", defer_build=True):
-    """What happens where a session has a run already."""
+    """What happens if a session already has a run."""
 
     #: The second run is refused (SessionBusyError), waits for the end of the first, or ends it.
     busy: Literal["refuse", "queue", "interrupt"] = "refuse"
     #: How long a run waits for another one's end, in seconds; then it is refused.
     wait_seconds: float = Field(default=60.0, gt=0)
-    #: How long a store keeps the session for a process that gives no sign any more, in seconds.
+    #: How long a store keeps the session for a process that no longer gives a sign, in seconds.
     lease_seconds: float = Field(default=10.0, gt=0)

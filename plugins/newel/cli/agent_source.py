@@ -21,7 +21,7 @@ _ATTRIBUTES = ("app", "root_agent")
 
 @dataclass(frozen=True, slots=True)
 class AgentSource:
-    """A root agent, with the app around it where there is one."""
+    """A root agent, and the app around it, if any."""
 
     agent: BaseAgent
     app: Any = None
@@ -60,7 +60,7 @@ def load_source(reference: str, composition: Composition) -> AgentSource:
 
 
 def _instead(path: Path) -> str:
-    """What stands where a file is wanted."""
+    """What `path` is instead of an agent file, or what to give instead."""
     if path.is_symlink() and not path.exists():
         return "it is a link that leads nowhere"
     return f"give a YAML file ({' or '.join(_SUFFIXES)})" if path.is_file() else "it is a pipe or a device"
@@ -103,7 +103,7 @@ def _from_folder(folder: Path, composition: Composition) -> AgentSource:
 
 def _from_module(module: str, attribute: str) -> AgentSource:
     here = str(Path.cwd())
-    if here not in sys.path:  # a console script does not look where the user stands
+    if here not in sys.path:  # a console script does not search the working directory
         sys.path.insert(0, here)
     try:
         value: object = import_module(module)

@@ -1,4 +1,4 @@
-"""Ages: times such as 30d, as options take them, and the times of day that they come to."""
+"""Ages: durations such as 30d, as options take them, and points in time to the minute."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _AGE = re.compile(r"([0-9]{1,6})([mhdw])")
 
 
 class Age(click.ParamType):  # type: ignore[type-arg]  # generic in some releases of click
-    """A time such as 30d, in seconds."""
+    """A duration such as 30d, in seconds."""
 
     name = "age"
 
@@ -25,7 +25,7 @@ class Age(click.ParamType):  # type: ignore[type-arg]  # generic in some release
 
 
 def minute_of(seconds: float) -> str:
-    """A time since the epoch, local and to the minute; the number where no calendar has it: a store keeps any."""
+    """A time since the epoch, local and to the minute; the bare number if it is outside the calendar."""
     try:
         return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")
     except (ValueError, OverflowError, OSError):

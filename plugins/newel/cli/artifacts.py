@@ -1,4 +1,4 @@
-"""`newel artifacts`: what the artifact store of an agent holds, and what of it nothing refers to."""
+"""`newel artifacts`: the contents of an agent's artifact store, and the removal of what nothing refers to."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def gc(
 
 
 class _Collection:
-    """One removal of what nothing refers to. Versions are listed before the sessions are read: none is missed."""
+    """One removal of what nothing refers to. Versions are listed before sessions are read: no reference is missed."""
 
     def __init__(self, stored: Stored, store: ArtifactStore, before: float, dry_run: bool) -> None:
         self._stored = stored
@@ -113,7 +113,7 @@ class _Collection:
         say(f"{'would remove' if self._dry_run else 'removed'} {self._removed} in all", err=True)
 
     async def _of_session(self, user_id: str, id_: str, versions: Collection[StoredVersion]) -> None:
-        """Remove what nothing refers to in a session, which nobody can run meanwhile."""
+        """Remove what nothing refers to in a session; no other process can run it meanwhile."""
         try:
             async with self._stored.held(Session(id=id_, app_name=self._stored.app, user_id=user_id)) as session:
                 if session is None:

@@ -28,7 +28,7 @@ class Bill:
             self._cost = (self._cost or 0.0) + cost
 
     def line(self) -> str:
-        """``1,234 tokens in, 56 out, $0.0042``; the next one begins anew."""
+        """``1,234 tokens in, 56 out, $0.0042``; the next line starts from zero."""
         if not self._counted:
             return ""
         price = "price unknown" if self._cost is None else f"${self._cost:.4f}"

@@ -26,25 +26,25 @@ from newel_kernel import NewelError, cancellations, seam
 from newel_types import Content
 
 Interrupt = Callable[[], object]
-#: How many exchanges of a session that is taken up are shown.
+#: How many past exchanges of a continued session are shown.
 _RECALLED = 3
 
 
 class Prompt(Protocol):
-    """Where the user's lines come from."""
+    """The source of the user's lines."""
 
     #: What Ctrl-C does while no turn runs; None: it ends the program.
     between_turns: Interrupt | None
 
     async def read(self) -> str | None:
-        """The next line, or None where there are no more."""
+        """The next line, or None if there are no more."""
         ...
 
 
 class TerminalPrompt:
     """Messages typed in a terminal, with editing and a history that lasts; Enter sends, Alt-Enter begins a line.
 
-    It reads Ctrl-C and Ctrl-Z as keys. As a signal Ctrl-C comes before or after it, when no turn runs that it could
+    While it reads, Ctrl-C and Ctrl-Z are keys. Before and after, Ctrl-C is a signal, and no turn runs that it could
     stop.
     """
 
@@ -137,7 +137,7 @@ async def _chat(conversation: Conversation, prompt: Prompt, questions: QuestionP
 
 
 async def _obey(conversation: Conversation, line: str) -> bool:
-    """Do what a line for the chat says; whether it ends the chat."""
+    """Run a chat command; return whether it ends the chat."""
     try:
         return await run_command(conversation, line)
     except NewelError as error:
@@ -147,7 +147,7 @@ async def _obey(conversation: Conversation, line: str) -> bool:
 
 
 async def _recall(conversation: Conversation) -> None:
-    """Show the last exchanges of a session that is taken up."""
+    """Show the last exchanges of a continued session."""
     runner = conversation.runner
     session = await runner.session_service.get_session(
         app_name=runner.app_name, user_id=conversation.user, session_id=conversation.session
@@ -163,7 +163,7 @@ async def _recall(conversation: Conversation) -> None:
 async def _interruptible(
     conversation: Conversation, message: str | Content, transcript: TrackingTranscript, afterwards: Interrupt | None
 ) -> None:
-    """One turn, which Ctrl-C cancels and nothing else ends the conversation for."""
+    """Run one turn, which Ctrl-C cancels; an error in it does not end the conversation."""
     waiting = seam.spawn(transcript.waits.show(), name="waits")
     turn = seam.spawn(run_turn(conversation, message, transcript, stream=True), name="turn")
     on_interrupt(turn.cancel)
@@ -186,9 +186,9 @@ async def _interruptible(
 
 
 def on_interrupt(action: Interrupt | None) -> None:
-    """What Ctrl-C does from now on; None: it ends the program.
+    """Set what Ctrl-C does from now on; None: it ends the program.
 
-    A second one, while the loop has not come to do it, is for what keeps the loop (a tool that blocks it, say).
+    A second Ctrl-C, before the loop has run `action`, interrupts whatever blocks the loop (a tool, say).
     """
     loop, pending = asyncio.get_running_loop(), False
 

@@ -18,19 +18,19 @@ _MARK = "/"
 
 @dataclass(frozen=True, slots=True)
 class ChatCommand:
-    """One command: what it does with the words behind it. The chat ends where it returns True."""
+    """One command. `run` gets the words after the command's name; the chat ends if it returns True."""
 
     help: str
     run: Callable[[Conversation, str], Awaitable[bool]]
 
 
 def is_command(line: str) -> bool:
-    """Whether a line is for the chat: a slash with a letter behind it."""
+    """Whether a line is for the chat: a slash followed by a letter."""
     return line.startswith(_MARK) and line[1:2].isalpha()
 
 
 async def run_command(conversation: Conversation, line: str) -> bool:
-    """Do what the line says; whether the chat is over. A ConfigurationError says what is wrong with it."""
+    """Run the line's command; return whether the chat is over. A ConfigurationError says what is wrong with it."""
     name, _, rest = line[1:].strip().partition(" ")
     command = COMMANDS.get(name)
     if command is None:
@@ -53,7 +53,7 @@ async def _quit(conversation: Conversation, rest: str) -> bool:
 async def _model(conversation: Conversation, rest: str) -> bool:
     agent = conversation.agent
     if rest:
-        model_of(conversation.runner.composition, rest)  # a wrong address, a missing SDK or key is said at once
+        model_of(conversation.runner.composition, rest)  # reports a wrong address, a missing SDK or key at once
         override_model(agent, rest)
     model = getattr(agent, "model", None) or "the distribution's default"
     say(f"  {agent.name}: {model if isinstance(model, str) else model.model}", dim=True)

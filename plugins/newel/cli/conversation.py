@@ -30,7 +30,7 @@ from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Json
 
 FOLDER = Path(".newel")
 _USER = "user"
-#: The beginning of an id of our own, as `newel sessions list` shows it.
+#: The beginning of an id that newel made, as `newel sessions list` shows it.
 _SHORT = re.compile(r"[0-9a-f]{8}[0-9a-f-]{0,27}")
 _WHOLE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _CONTINUE = f"{__name__}.continue"
@@ -55,7 +55,7 @@ def _note_continue(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 
 
 def continues(ctx: click.Context) -> bool:
-    """Whether the command goes on with the session that was used last."""
+    """Whether the command continues the session that was used last."""
     return bool(ctx.meta.get(_CONTINUE))
 
 
@@ -91,7 +91,7 @@ class Conversation:
     arguments: tuple[str, ...]
 
     def command(self, name: str, *more: str) -> str:
-        """The command line that goes on with this conversation."""
+        """The command line that continues this conversation."""
         agent, *options = self.arguments
         return shlex.join(["newel", name, agent, "--session", self.session, *more, *options])
 
@@ -121,7 +121,7 @@ def converse(ctx: click.Context, reference: str, options: Options) -> Conversati
         override_model(source.agent, options.model)
     check_tree(source.agent)
     _check_models(source.agent, composition, "")
-    extend(composition, source.plugins)  # what does not fit must be said before a file is made
+    extend(composition, source.plugins)  # report what does not fit before a file is made
     session = options.session
     if continues(ctx):
         session = _last_session(composition, source, options)
@@ -146,7 +146,7 @@ def _last_session(composition: Composition, source: AgentSource, options: Option
 
 
 def _whole_id(begin: str, composition: Composition, source: AgentSource, options: Options) -> str:
-    """The id of the user's session that begins so; `begin` where there is none, for a new session may have any id."""
+    """The id of the user's session that begins with `begin`; else `begin`, for a new session may have any id."""
     in_store = import_module("newel.cli.stored").in_store
     listed = in_store(composition, source, options.user, options.sessions, lambda stored: stored.listed())
     ids = [str(one.id) for one in listed]
@@ -164,7 +164,7 @@ def _arguments(reference: str, options: Options) -> tuple[str, ...]:
 
 
 def _check_options(options: Options) -> None:
-    """An empty option, mostly an unset shell variable, means nothing; white space around an id is no part of it."""
+    """Refuse an option that is empty (mostly an unset shell variable) or has white space around it."""
     for name in ("session", "user", "model", "sessions", "distribution"):
         value = getattr(options, name)
         if value is not None and (not value or value != value.strip()):
@@ -193,7 +193,7 @@ def override_model(agent: BaseAgent, address: str) -> None:
 
 
 def _check_models(agent: BaseAgent, composition: Composition, inherited: object) -> None:
-    """Make every model of the tree now: a wrong address, a missing SDK or key is no surprise in mid-run."""
+    """Make every model of the tree now, so that a wrong address, a missing SDK or key does not fail the run later."""
     if "model" in type(agent).model_fields:
         model = getattr(agent, "model", None) or inherited
         if isinstance(model, str):
@@ -204,12 +204,12 @@ def _check_models(agent: BaseAgent, composition: Composition, inherited: object)
 
 
 def store_of(source: AgentSource) -> BaseSessionService | None:
-    """The sessions that an app brings along."""
+    """The session store that an app brings along, or None."""
     return getattr(source.app, "session_service", None)
 
 
 def open_store(composition: Composition, uri: str | None) -> BaseSessionService:
-    """The sessions of --sessions, else of a distribution that sets them, else in .newel here."""
+    """The session store of --sessions, else of a distribution that sets one, else in .newel here."""
     if uri is None and not _sets_sessions(composition.distribution):
         composition.registry.find(SessionBackend, "sqlite")
         uri = f"sqlite:///{data_folder() / 'sessions.db'}"
@@ -243,7 +243,7 @@ def is_elsewhere(source: AgentSource, composition: Composition, uri: str | None)
 
 
 def data_folder() -> Path:
-    """The folder .newel here; what is in it stays out of version control."""
+    """The folder .newel here; its contents stay out of version control."""
     try:
         FOLDER.mkdir(mode=0o700, exist_ok=True)
         ignore = FOLDER / ".gitignore"

@@ -1,4 +1,4 @@
-"""Credential answers: what a request for a credential needs, typed where nobody sees it and nothing keeps it."""
+"""Credential answers: the credential that a request needs, typed unseen and kept in no history."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from newel_types import (
 
 
 class Read(Protocol):
-    """Reads one line; hidden, where it is a secret. Empty where the user gives none."""
+    """Reads one line, hidden if it is a secret; empty if the user gives none."""
 
     def __call__(self, label: str, *, hidden: bool = False) -> Awaitable[str]: ...
 
@@ -70,7 +70,7 @@ async def _basic(scheme: HTTPBase, read: Read) -> Json | None:
 
 
 async def _redirected(config: AuthConfig, read: Read) -> Json | None:
-    """Where the service sent the user back to; checked here, for a request has one answer."""
+    """The URL that the service sent the user back to; checked here, for a request has one answer."""
     state = _consent(config).state
     while url := (await read("  the URL you were sent back to> ", hidden=True)).strip():
         query = parse_qs(urlsplit(url).query)

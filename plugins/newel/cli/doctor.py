@@ -1,4 +1,4 @@
-"""`newel doctor`: what may be wrong: this folder's distribution, and of models SDKs, keys, proxies, the way there."""
+"""`newel doctor`: checks this folder's distribution, and the SDKs, keys, proxies and connections of models."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from newel.cli.startup import startup_of
 from newel.cli.terminal import say, show_json, to_terminal
 from newel_kernel import Json
 
-#: The extras of newel that hold SDKs of models, and the packages they are judged by.
+#: The extras of newel that hold SDKs of models, and the package that stands for each.
 _SDKS = {"anthropic": "anthropic", "openai": "openai", "gemini": "google-genai", "litellm": "litellm"}
 _KEYS = (
     "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY",
@@ -73,7 +73,7 @@ def _tell(facts: Json) -> None:
 
 
 def _sdks() -> Iterator[Json]:
-    """Each SDK with its version, what newel wants of it, and what is wrong with it."""
+    """Each SDK with its version, the version that newel wants, and what is wrong with it."""
     requirements = _requirements("newel")
     for extra, package in _SDKS.items():
         installed = _version(package)
@@ -87,7 +87,7 @@ def _sdks() -> Iterator[Json]:
 
 
 def _conflicts(package: str) -> Iterator[str]:
-    """What a package wants otherwise than it is installed."""
+    """The requirements of a package that the installed packages do not meet."""
     for name, condition in _requirements(package, extras=False).items():
         installed = _version(name)
         if installed and not _fits(installed, condition):
@@ -95,7 +95,7 @@ def _conflicts(package: str) -> Iterator[str]:
 
 
 def _requirements(package: str, *, extras: bool = True) -> dict[str, str]:
-    """What a package requires: name -> condition. Those of other environments are left out."""
+    """The requirements of a package: name -> condition. Requirements for other environments are left out."""
     result: dict[str, str] = {}
     for line in requires(package) or ():
         requirement, _, marker = line.partition(";")
@@ -108,7 +108,7 @@ def _requirements(package: str, *, extras: bool = True) -> dict[str, str]:
 
 
 def _fits(installed: str, condition: str) -> bool:
-    """Whether a release fits; only numbers are compared, as SDKs name no others."""
+    """Whether a release fits; only numbers are compared, as SDKs use nothing else."""
     have = _numbers(installed)
     return all(_holds(have, operator, _numbers(release)) for operator, release in _CONDITION.findall(condition))
 
@@ -135,7 +135,7 @@ def _version(package: str) -> str | None:
 
 
 def _where(name: str) -> str | None:
-    """Where a key is, never what it is."""
+    """Where a key is kept, never the key itself."""
     if os.environ.get(name, "").strip():
         return "environment"
     return key_store.names().get(name)

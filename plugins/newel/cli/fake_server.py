@@ -21,7 +21,7 @@ _KEY = "fake-key"
 
 
 class _Reporter(WireServer):
-    """Says what it is asked."""
+    """Prints each request that it answers."""
 
     def _answer(self, request: Logged) -> Reply:
         reply = super()._answer(request)

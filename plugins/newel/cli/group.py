@@ -27,7 +27,7 @@ class Refusal(click.ClickException):
 class PluginGroup(click.Group):
     """A group that asks the composition for its commands and loads only the one that is called.
 
-    Where nothing composes, the built-in commands stay, so that `newel plugins` can say what is wrong.
+    If the plugins do not compose, the built-in commands stay, so that `newel plugins` can say what is wrong.
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -86,7 +86,7 @@ class PluginGroup(click.Group):
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; what is wrong with it is one line and status 2, what goes wrong in it one and status 1."""
+        """Run the command; a wrong call is one line and status 2, a failure inside it one line and status 1."""
         with _refusals():
             try:
                 return super().invoke(ctx)
@@ -98,12 +98,12 @@ class PluginGroup(click.Group):
 
 
 class Failure(click.ClickException):
-    """Something went wrong that nobody foresaw: one line on stderr, status 1."""
+    """An unforeseen failure: one line on stderr, status 1."""
 
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """Turn our errors, and click's page about a wrong usage, into a Refusal; when debugging, show where it is from."""
+    """Turn newel's errors, and click's usage page, into a Refusal; when debugging, show the traceback."""
     try:
         with _refused():
             yield

@@ -25,13 +25,13 @@ class Keyring(Protocol):
 
 
 def save(name: str, key: str, *, in_file: bool = False) -> str:
-    """Keep a key; where, in words."""
+    """Keep a key; return where, in words."""
     stored = _stored()
     keyring = None if in_file else _keyring()
     if keyring is not None:
         try:
             keyring.set_password(_SERVICE, name, key)
-        except Exception as error:  # noqa: BLE001 - whatever the system's keyring makes of it
+        except Exception as error:  # noqa: BLE001 - the system's keyring may raise anything
             raise ConfigurationError(
                 f"the keyring did not take the key ({type(error).__name__}); --file keeps it in {path()}"
             ) from None
@@ -57,7 +57,7 @@ def load() -> None:
 
 
 def names() -> dict[str, str]:
-    """The names of the keys that are kept, each with where."""
+    """The names of the kept keys, each with its place."""
     return {name: "keyring" if key is _IN_KEYRING else str(path()) for name, key in _stored().items()}
 
 

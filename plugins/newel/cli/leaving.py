@@ -1,4 +1,4 @@
-"""Leaving: a command ends when its work is done, whatever still runs in threads that nobody waits for."""
+"""Leaving: a command ends when its work is done, even if threads that it does not wait for still run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class _Unwaited(ThreadPoolExecutor):
-    """The threads of `asyncio.to_thread`; the end of the loop does not wait for those that a tool never left."""
+    """The threads of `asyncio.to_thread`; the end of the loop does not wait for a tool that never returns."""
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Start nothing more."""
@@ -29,8 +29,8 @@ def run_loop(work: Coroutine[object, object, T]) -> T:
     with asyncio.Runner() as runner:
         loop = runner.get_loop()
         loop.set_default_executor(_Unwaited(thread_name_prefix="newel-work"))
-        # Without any handler of its own, a loop sleeps on where a signal comes just before it waits, or to a thread:
-        # Python notes that, and acts on it when something else wakes the loop. With one, every signal wakes it.
+        # Without a signal handler, a loop sleeps on if a signal comes just before it waits, or to another thread:
+        # Python notes it, and acts on it when something else wakes the loop. With a handler, every signal wakes it.
         with suppress(AttributeError, RuntimeError):  # on Windows, whose loops always wake; outside the main thread
             loop.add_signal_handler(signal.SIGCONT, lambda: None)
         return runner.run(work)
@@ -44,6 +44,6 @@ def leave(ended: SystemExit) -> NoReturn:
     status = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # closed by whoever read it
+        with suppress(OSError, ValueError):  # the reader has closed it
             stream.flush()
     os._exit(status)

@@ -12,7 +12,7 @@ from newel.cli.key_file import path as key_file
 
 
 def main() -> None:
-    """Run the command; Ctrl-C ends it without a word but "Aborted!"."""
+    """Run the command; Ctrl-C ends it with no other message than "Aborted!"."""
     try:
         _main()
     except SystemExit as ended:
@@ -22,17 +22,17 @@ def main() -> None:
 
 
 def _open_streams() -> None:
-    """Put something in place of streams that whoever started the process has closed: nothing in, nothing out."""
+    """Replace the streams that the parent process has closed: nothing to read, and output goes nowhere."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115 - for good
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115 - stays open
 
 
 def _main() -> None:
     """Compose, then run the command."""
     _open_streams()
     take_option(sys.argv)
-    # Imports and composition make many objects and drop few: to collect in between is a third of the start-up time.
+    # Imports and composition make many objects and drop few: collecting meanwhile is a third of the start-up time.
     gc.disable()
     if key_file().exists():
         import_module("newel.cli.key_store").load()

@@ -14,7 +14,7 @@ from newel.cli.terminal import say
 from newel_kernel import ConfigurationError
 
 _NAME = re.compile(r"[a-z][a-z0-9]*([_-][a-z0-9]+)*")
-#: Two of one name hide each other.
+#: Packages that newel or tests have: two packages of one name hide each other.
 _TAKEN = frozenset({"newel", "test", "tests"})
 
 

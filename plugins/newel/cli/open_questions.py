@@ -12,12 +12,12 @@ from newel.cli.conversation import Conversation
 from newel.questions.question import Kind, Question, open_questions
 from newel_kernel import Log
 
-#: Stands in the hint of a tool that gives none of its own: how a program answers, which is no help to a person.
+#: Part of the default hint of a tool: it says how a program answers, which does not help a person.
 _FOR_PROGRAMS = "by responding with a FunctionResponse"
 
 
 async def questions_of(conversation: Conversation) -> list[Question] | None:
-    """What waits in the conversation's session; None where there is no such session."""
+    """The open questions of the conversation's session; None if the session does not exist."""
     runner = conversation.runner
     session = await runner.session_service.get_session(
         app_name=runner.app_name, user_id=conversation.user, session_id=conversation.session
@@ -26,7 +26,7 @@ async def questions_of(conversation: Conversation) -> list[Question] | None:
 
 
 def description_of(question: Question) -> list[str]:
-    """The question in lines for a person. It shows all that is to be approved, invisible characters too."""
+    """The question in lines for a person. It shows all that is to be approved, even invisible characters."""
     if question.kind is Kind.APPROVAL:
         more = {"hint": "" if _FOR_PROGRAMS in question.hint else question.hint, "payload": question.payload}
         return [f"approve {_call(question.original)}?", *_more(more)]
@@ -78,5 +78,5 @@ def _text(value: object, *, quote: bool = False) -> str:
 
 
 def _visible(text: str) -> str:
-    """`text` with what no one sees (controls, marks that turn the direction of writing) written out."""
+    """`text` with invisible characters (controls, marks that change the writing direction) written out."""
     return "".join(f"\\u{ord(c):04x}" if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") else c for c in text)

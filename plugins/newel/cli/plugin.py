@@ -1,4 +1,4 @@
-"""The plugin of the built-in commands; what they need loads when one is used."""
+"""The plugin of the built-in commands; their modules load when a command is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plugin settings: what a distribution can say to each plugin, as the plugins' own models have it."""
+"""Plugin settings: what a distribution can set for each plugin, as the plugins' models declare it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _default(field: FieldInfo) -> object:
 
 
 def type_name(annotation: Any) -> str:
-    """A type as one writes it, without the bounds that go with it."""
+    """A type as it is written in code, without its bounds."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return type_name(arguments[0])

@@ -1,4 +1,4 @@
-"""`newel plugins`: which plugins there are, and why each takes part or not."""
+"""`newel plugins`: the known plugins, and why each takes part or not."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STATES = ("enabled", "off", "left out", "failed", "disabled", "available")
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The plugins of a distribution; without a composition, where they do not compose."""
+    """The plugins of a distribution; `composition` is None if they do not compose."""
 
     composition: Composition | None
     records: Sequence[PluginRecord]
@@ -74,7 +74,7 @@ def settings(ctx: click.Context, name: str | None, distribution: str | None) -> 
 
 
 def _plugins_of(ctx: click.Context, distribution: str | None) -> Listing:
-    """The plugins of the distribution that was named; status 2 where they do not compose."""
+    """The plugins of the named distribution; an error on stderr if they do not compose."""
     try:
         composition = composition_of(ctx, distribution or ctx.meta[__name__])
     except NewelError as error:
@@ -100,7 +100,7 @@ def _show_list(ctx: click.Context, plugins: Listing, states: Sequence[str], pack
 
 
 def _end(ctx: click.Context, plugins: Listing) -> None:
-    """Status 2 where the plugins do not compose, whatever was printed about them."""
+    """Exit with status 2 if the plugins do not compose, whatever was printed about them."""
     if plugins.composition is None:
         ctx.exit(2)
 
@@ -128,7 +128,7 @@ def why(ctx: click.Context, name: str, distribution: str | None) -> None:
 
 
 def _explain(record: PluginRecord, provides: Sequence[Json], places: Sequence[Json]) -> None:
-    """The same in words."""
+    """Print the same in words."""
     say(f"{record.name} ({record.source})", bold=True)
     say(f"  {record.state}: {record.why}")
     if record.hooks:
@@ -144,7 +144,7 @@ def _explain(record: PluginRecord, provides: Sequence[Json], places: Sequence[Js
 
 
 def _with_those_off(records: Sequence[PluginRecord]) -> list[PluginRecord]:
-    """The records, with the state `off` for plugins that take part and can do nothing: their `why_off()` says why."""
+    """The records, with the state `off` for plugins that take part but can do nothing: their `why_off()` says why."""
     loaded, _ = load([record.name for record in records if record.state == "enabled"])
     reasons = {name: _why_off(plugin) for name, plugin in loaded.items()}
     return [r._replace(state="off", why=reason) if (reason := reasons.get(r.name)) else r for r in records]
@@ -183,7 +183,7 @@ def _places(composition: Composition, name: str) -> list[Json]:
 
 
 def _installed() -> list[PluginRecord]:
-    """The plugins as they are installed, each tried by itself; for where they do not compose."""
+    """The installed plugins, each loaded by itself; used if they do not compose."""
     points = sorted(entry_points(group=PLUGIN_GROUP), key=lambda point: (point.name, point.value))
     _, failures = load(list(dict.fromkeys(point.name for point in points)))
     records = []

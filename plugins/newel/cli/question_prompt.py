@@ -27,7 +27,7 @@ class Lines(Protocol):
 
 
 class QuestionPrompt:
-    """Shows questions and, where there is a terminal, reads answers; each once, unless the user wants it again."""
+    """Shows questions and, where there is a terminal, reads answers; each once, unless the user asks again."""
 
     def __init__(self, conversation: Conversation, at_terminal: bool) -> None:
         self._conversation = conversation
@@ -36,13 +36,13 @@ class QuestionPrompt:
         self._at_terminal = at_terminal
 
     async def ask_new(self) -> Content | None:
-        """The message of the answers to the questions that were not shown yet."""
+        """The message of the answers to the questions not yet shown."""
         return await self._ask(
             [q for q in await questions_of(self._conversation) or () if self._key(q) not in self._shown_before]
         )
 
     async def ask_all(self) -> Content | None:
-        """The message of the answers to all open questions; None where nobody answers."""
+        """The message of the answers to all open questions; None if there is no answer."""
         return await self._ask(await questions_of(self._conversation) or ()) if self._at_terminal else None
 
     @staticmethod
@@ -85,7 +85,7 @@ class QuestionPrompt:
         return None
 
     async def _edited(self, question: Question) -> Json | None:
-        """Approval with other arguments; None where the user thinks better of it."""
+        """Approval with other arguments; None if the user changes their mind."""
         text = json.dumps(question.original.get("args") or {}, ensure_ascii=False)
         while text := (await self._read("  arguments> ", default=text)).strip():
             try:
@@ -96,7 +96,7 @@ class QuestionPrompt:
         return None
 
     async def _read(self, label: str, *, hidden: bool = False, default: str = "") -> str:
-        """One line, which no history keeps; Ctrl-C and Ctrl-D give none."""
+        """One line, which no history keeps; empty after Ctrl-C or Ctrl-D."""
         lines = self._lines
         if lines is None:
             history = import_module("prompt_toolkit.history").DummyHistory()

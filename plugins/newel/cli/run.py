@@ -17,7 +17,7 @@ from newel.cli.transcript import Answer, JsonLines, Transcript
 from newel.cli.turn import RunFailedError, TrackingTranscript, run_turn
 from newel_kernel import ConfigurationError
 
-#: The exit status of a run that went through and left something waiting.
+#: The exit status of a run that completed and left something waiting.
 WAITING = 3
 _ANSWER = "Answer what waits in the session: yes, no, text or JSON. May be given several times; takes MESSAGE's place."
 

@@ -76,7 +76,7 @@ def rewind(
 
 
 def _turns(session: Session) -> dict[str, Event]:
-    """The invocations that a message of the user began and that still count, with that message."""
+    """The invocations that a user's message began and that still count, each with that message."""
     begun: dict[str, Event] = {}
     for event in Log(session.events).standing():
         if event.author == "user" and event.content is not None and event.invocation_id:

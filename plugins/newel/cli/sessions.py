@@ -1,4 +1,4 @@
-"""`newel sessions`: the stored sessions of an agent: what was said, as a file, again, and whether it is whole."""
+"""`newel sessions`: the stored sessions of an agent: list, show, export, verify and replay them."""
 
 from __future__ import annotations
 

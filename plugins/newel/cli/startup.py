@@ -1,4 +1,4 @@
-"""Startup: what a command finds composed, or the reason why nothing is."""
+"""Startup: the composition that a command finds, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from newel_kernel import ConfigurationError, NewelError
 
 @dataclass(frozen=True, slots=True)
 class Startup:
-    """The composition of the present folder's distribution, or the error that it ends in."""
+    """The composition of the present folder's distribution, or the error of composing it."""
 
     composition: Composition | None = None
     error: NewelError | None = None

@@ -1,4 +1,4 @@
-"""`newel sessions delete`, `vacuum` and `backup`: what a store does not keep, its room, and a copy of it."""
+"""`newel sessions delete`, `vacuum` and `backup`: delete sessions from a store, free its unused space, and copy it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _ask(names: str, yes: bool) -> None:
 
 
 async def _delete_unused(stored: Stored, before: float, artifacts: str | None, dry_run: bool, yes: bool) -> None:
-    """Delete the sessions that were last used before a time, and still are when their turn comes."""
+    """Delete the sessions that were last used before a time, checked again when each one's turn comes."""
     old = [(one.user_id, one.id) async for one in _every(stored) if one.last_update_time < before]
     names = f"{len(old)} session{'' if len(old) == 1 else 's'} that nobody has used since {minute_of(before)}"
     if not old or dry_run:
@@ -89,7 +89,7 @@ async def _delete_unused(stored: Stored, before: float, artifacts: str | None, d
 
 
 async def _every(stored: Stored) -> AsyncIterator[Session]:
-    """The sessions without their events, by pages where the store has such."""
+    """The sessions without their events, page by page if the store has pages."""
     if not isinstance(stored.store, SessionStore):
         for session in await stored.listed():
             yield session

@@ -1,4 +1,4 @@
-"""Stored: the sessions of an agent in its store, by their ids or the beginnings of these."""
+"""Stored: the sessions of an agent in its store, by their ids or the beginnings of their ids."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from newel_kernel import BaseSessionService, ConfigurationError, Session, did_yo
 
 T = TypeVar("T")
 _SHORT = 8
-#: How long a session is kept from others by a command that ended without giving it back, in seconds.
+#: How long a command that ended without giving a session back keeps it from others, in seconds.
 _LEASE_SECONDS = 10.0
 
 
@@ -33,7 +33,7 @@ class Stored:
     source: AgentSource
     composition: Composition
     user: str | None
-    #: Whether the store is another one than the agent's own; it may be a copy of that.
+    #: Whether the store is not the agent's own; it may be a copy of it.
     elsewhere: bool = False
 
     @property
@@ -47,7 +47,7 @@ class Stored:
 
     @asynccontextmanager
     async def held(self, session: Session) -> AsyncIterator[Session | None]:
-        """A session that nobody can run meanwhile, as it is now; None: it is gone. SessionBusyError: it has a run."""
+        """A session as it is now, kept from other processes; None: it is gone. SessionBusyError: it has a run."""
         store = self.store
         view = await store.open(app_name=self.app, user_id=session.user_id, session_id=session.id)
         if view is None or not is_leasing(store):
@@ -68,11 +68,11 @@ class Stored:
         return sorted(response.sessions, key=lambda one: (-one.last_update_time, one.id))
 
     async def whole(self, id_: str) -> Session:
-        """The session of that id, or the only one whose id begins so, with its events."""
+        """The session with that id, or the only one whose id begins with it, with its events."""
         return await self.events_of(await self.named(id_))
 
     async def named(self, id_: str) -> Session:
-        """The same without its events."""
+        """The session as `whole` finds it, without its events."""
         listed = await self.listed()
         matches = [one for one in listed if one.id == id_] or [one for one in listed if id_ and one.id.startswith(id_)]
         if len(matches) > 1:
@@ -97,14 +97,14 @@ def store_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The same with --user."""
+    """Declare the same, with --user."""
     return store_options(click.option("--user", metavar="ID", help="Only sessions of this user.")(command))
 
 
 def with_sessions(
     ctx: click.Context, agent: str, user: str | None, uri: str | None, work: Callable[[Stored], Awaitable[T]]
 ) -> T:
-    """What `work` makes of the stored sessions of AGENT; the store is closed afterwards."""
+    """The result of `work` on the stored sessions of AGENT; the store is closed afterwards."""
     composition = composition_of(ctx, None)
     source = load_source(agent, composition)
     return in_store(composition, source, user, uri, work)
@@ -114,7 +114,7 @@ def in_store(
     composition: Composition, source: AgentSource, user: str | None, uri: str | None,
     work: Callable[[Stored], Awaitable[T]],
 ) -> T:  # fmt: skip
-    """The same of an agent that is loaded."""
+    """`with_sessions` for an agent that is already loaded."""
     store = (store_of(source) if uri is None else None) or open_store(composition, uri)
 
     async def run() -> T:
@@ -127,7 +127,7 @@ def in_store(
 
 
 def short(id_: str, ids: Sequence[str]) -> str:
-    """The beginning of an id that no other one has, at least 8 characters."""
+    """The beginning of an id that no other id has, at least 8 characters."""
     length = _SHORT
     while length < len(id_) and sum(other.startswith(id_[:length]) for other in ids) > 1:
         length += 1

@@ -36,7 +36,7 @@ async def artifacts_of(source: AgentSource, composition: Composition, uri: str |
 
 @asynccontextmanager
 async def own_artifacts(stored: Stored, uri: str | None = None) -> AsyncIterator[ArtifactStore | None]:
-    """The artifacts that go with an agent's sessions, closed afterwards; None: there are none, or of a foreign kind."""
+    """The artifacts that go with an agent's sessions, closed afterwards; None: no store, or a foreign kind."""
     store = _opened(stored.source, stored.composition, uri)
     if not isinstance(store, ArtifactStore):
         yield None
@@ -49,10 +49,10 @@ async def own_artifacts(stored: Stored, uri: str | None = None) -> AsyncIterator
 
 @asynccontextmanager
 async def deletion(stored: Stored, uri: str | None) -> AsyncIterator[Callable[[str, str], Awaitable[None]]]:
-    """What deletes a session of a user, then its artifacts: those of --artifacts, or of the agent.
+    """A function that deletes a user's session, then its artifacts, in the store of --artifacts or of the agent.
 
-    Where --sessions names another place than the agent's, it may be a copy, and the artifacts are the original's too:
-    then only those of --artifacts go. The store of artifacts is opened once, before anything is deleted.
+    If --sessions names another place than the agent's, it may be a copy, and the artifacts are the original's too:
+    then only those of --artifacts are deleted. The store of artifacts is opened once, before anything is deleted.
     """
 
     async def delete(user_id: str, session_id: str, artifacts: ArtifactStore | None) -> None:

@@ -15,7 +15,7 @@ _WORDS = 60
 
 
 def summary_of(session: Session) -> Json:
-    """What a list says about a session."""
+    """The entry of a session in a list."""
     return {
         "id": session.id, "app_name": session.app_name, "user_id": session.user_id,
         "last_update_time": session.last_update_time, "begins_with": first_words(session),
@@ -24,7 +24,7 @@ def summary_of(session: Session) -> Json:
 
 
 def write_document(session: Session, file: Path) -> None:
-    """Write the document of a session into a file; a ConfigurationError where that cannot be."""
+    """Write the document of a session into a file; a ConfigurationError if that fails."""
     try:
         with file.open("w", encoding="utf-8") as stream:
             show_json(document_of(session, first_words(session)), file=stream)
@@ -40,7 +40,7 @@ def first_words(session: Session) -> str:
 
 
 def show_events(events: Sequence[Event], root: str) -> None:
-    """A conversation that has been, the user's words among it."""
+    """Show a past conversation, including the user's words."""
     dialogue = Dialogue(root, past=True)
     for event in events:
         if event.author == "user" and (text := text_of(event.content)):

@@ -29,12 +29,12 @@ from newel_kernel import (
 )
 from newel_types import Content, Part
 
-#: So long a piece of the microphone lasts, in seconds.
+#: How long a piece of the microphone lasts, in seconds.
 _PACE = 0.02
 
 
 class LivePipe:
-    """Lines of a pipe or a file; the session goes on while one is waited for."""
+    """Lines of a pipe or a file; the session continues while it waits for a line."""
 
     between_turns: Interrupt | None = None
 
@@ -92,7 +92,7 @@ def _run(work: Coroutine[object, object, None]) -> None:
 
 
 def _live(conversation: Conversation) -> LiveCapabilities | None:
-    """What the root agent's model can do over a live connection; None where it does not say."""
+    """What the root agent's model can do over a live connection; None if it does not say."""
     choice = getattr(conversation.agent, "model", "")
     model = model_of(conversation.runner.composition, choice) if isinstance(choice, str) else choice
     capabilities: ModelCapabilities = model.capabilities
@@ -111,13 +111,13 @@ class Talk:
         self._questions = QuestionPrompt(conversation, at_terminal)
         self._queue = LiveRequestQueue()
         self._config = RunConfig(response_modalities=["AUDIO" if speaks else "TEXT"])
-        #: Set once the agent has said all, asks something, or the session is over.
+        #: Set once the agent has finished its answer, asks something, or the session is over.
         self._answered = asyncio.Event()
         self._asks = self._muted = self._over = False
         self._said_at = self._heard_after = 0.0
 
     async def hold(self, speaking: Coroutine[object, object, None]) -> None:
-        """Run the session while `speaking` puts into it what the user says."""
+        """Run the session while `speaking` sends the user's input to it."""
         session = seam.spawn(self._session(), name="live session")
         user = seam.spawn(speaking, name="user")
         try:
@@ -133,14 +133,14 @@ class Talk:
             await self._conversation.close()
 
     async def read(self, prompt: Prompt) -> None:
-        """Say the lines of `prompt`, each once the one before it was answered."""
+        """Send the lines of `prompt`, each after the one before it was answered."""
         on_interrupt(prompt.between_turns)
         while not self._over and (line := await prompt.read()) is not None:
             if line.strip():
                 await self._say(Content(role="user", parts=[Part(text=line.strip())]), prompt)
 
     async def listen_to(self, microphone: Microphone) -> None:
-        """Say what is in a file, at the pace of speech."""
+        """Send the audio of a file, at the pace of speech."""
         self._begin()
         for piece in microphone.pieces():
             self._queue.send_realtime(piece)
@@ -166,7 +166,7 @@ class Talk:
         self._said_at, self._heard_after = seam.monotonic(), 0.0
 
     def _interrupt(self) -> None:
-        """What is still to come of the answer is not shown."""
+        """Do not show the rest of the answer."""
         self._muted = True
         self._transcript.cut()
         say("(stopped)", dim=True)
@@ -205,7 +205,7 @@ class Talk:
 
 
 def _in_words(event: Event) -> Event | None:
-    """The event as a transcript shows it: the words of what is spoken stand for it; None: it shows nothing."""
+    """The event as a transcript shows it: speech is shown as its words; None: nothing is shown."""
     if (input_text := event.input_transcription) is not None:
         if input_text.finished and input_text.text:
             say(f"(heard: {input_text.text})", dim=True)

@@ -20,18 +20,18 @@ from newel_kernel import CompositionError, NewelError
 if sys.platform != "win32":
     import termios
 
-#: What can move the cursor, retitle the window or type for the user; models and tools write text too.
+#: Characters that can move the cursor, retitle the window or type for the user; models and tools write text too.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class _Status:
-    """The line beneath what was said that the next text takes away again."""
+    """The line below the output that the next text removes."""
 
     shown = False
 
 
 def status(text: str) -> None:
-    """Show `text` on a line of its own until something else is said; only on a terminal, and empty: nothing."""
+    """Show `text` on its own line until the next output; only on a terminal. An empty text shows nothing."""
     if (text or _Status.shown) and sys.stdout.isatty():
         sys.stdout.write("\r\x1b[2K" + click.style(_CONTROL.sub("", text), dim=True))
         sys.stdout.flush()
@@ -44,7 +44,7 @@ def say(
 ) -> None:  # fmt: skip
     """Write `text`; on a terminal without control characters, and with lines that end between words.
 
-    `wrap` is that of a text that comes in chunks. `dim`, `bold` and `fg` are click's.
+    `wrap` is the WordWrap of a text that comes in chunks. `dim`, `bold` and `fg` are click's.
     """
     status("")
     stream = sys.stderr if err else sys.stdout
@@ -63,7 +63,7 @@ def lines_of(error: NewelError) -> list[str]:
 
 
 def short_json(value: object, width: int) -> str:
-    """`value` as JSON on one line of at most `width` characters; what is cut ends with a word, where there are any."""
+    """`value` as JSON on one line of at most `width` characters; a cut text ends with a whole word, if it has any."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     text = " ".join(text.split())
     if len(text) <= width:

@@ -30,7 +30,7 @@ class Transcript(Protocol):
         """No more events come; finish the line."""
 
     def end(self) -> int:
-        """The run went through; its exit status."""
+        """The run is complete; return its exit status."""
         ...
 
 
@@ -65,7 +65,7 @@ class JsonLines:
         """Every line is finished."""
 
     def end(self) -> int:
-        """1 where an event told of a failure."""
+        """1 if an event reported a failure."""
         return 1 if self._failed else 0
 
 
@@ -103,7 +103,7 @@ class Answer:
             say(text)
 
     def end(self) -> int:
-        """1 where an event told of a failure."""
+        """1 if an event reported a failure."""
         if (bill := self._bill.line()) and sys.stderr.isatty():
             say(f"({bill})", err=True, dim=True)
         return self._status
@@ -126,7 +126,7 @@ class Dialogue:
     def __init__(self, root: str, *, past: bool = False) -> None:
         self._author = root
         self._root = root
-        #: What has been needs no note.
+        #: A past conversation needs no note.
         self._demo = DemoNote(noted=past)
         self._wrap = WordWrap()
         self._bill = Bill()
@@ -159,7 +159,7 @@ class Dialogue:
     def _tools(self, event: Event) -> None:
         for call in event.get_function_calls():
             if call.name in HIDDEN:
-                continue  # a request of the runtime's own is put to the user once the turn is over
+                continue  # the runtime's own requests are put to the user after the turn
             args = ", ".join(f"{name}={short_json(value, 40)}" for name, value in (call.args or {}).items())
             say(f"  → {call.name}({short_json(args, _WIDTH)})", dim=True)
         waiting = event.touched_actions.requested_tool_confirmations if event.touched_actions is not None else {}
@@ -183,7 +183,7 @@ class Dialogue:
 
 
 def shown_text(event: Event) -> str:
-    """The text that an agent says in an event, without its thoughts; or what the graph at the root comes to."""
+    """The text that an agent says in an event, without its thoughts; or the output of the graph at the root."""
     if event.author == "user":
         return ""
     if event.output is not None and any("/" not in path for path in event.node_info.output_for or ()):
@@ -197,7 +197,7 @@ def as_json(value: object) -> str:
 
 
 def failure(event: Event) -> str | None:
-    """What an event of a failed model call says, on one line."""
+    """The error in an event of a failed model call, on one line; or None."""
     if not event.error_code or event.get_function_calls():  # the model corrects its calls itself
         return None
     return one_line(f"{event.error_code}: {event.error_message or 'no message'}")

@@ -21,7 +21,7 @@ from newel_kernel import (
 )
 from newel_types import Content
 
-#: How often a message is sent that the session was not ready for.
+#: How often a message is sent if the session was not ready for it.
 _TRIES = 5
 
 
@@ -59,7 +59,7 @@ class TrackingTranscript:
 
 
 async def run_turn(conversation: Conversation, message: str | Content, transcript: Transcript, *, stream: bool) -> int:
-    """Run one turn; its exit status. A wrong setting is raised as it is, any other failure as RunFailedError."""
+    """Run one turn; return its exit status. A wrong setting is raised as it is, any other failure as RunFailedError."""
     config = RunConfig(streaming_mode=StreamingMode.SSE if stream else StreamingMode.NONE)
     try:
         await show_events(_events(conversation, message, config), transcript.show)
@@ -71,7 +71,7 @@ async def run_turn(conversation: Conversation, message: str | Content, transcrip
 async def _events(
     conversation: Conversation, message: str | Content, config: RunConfig
 ) -> AsyncGenerator[Event, None]:
-    """The events of a run. Where another process was quicker with its message, this one comes behind that."""
+    """The events of a run. If another process was faster with its message, this one is sent again, after it."""
     begun = False
     for tries_left in reversed(range(_TRIES)):
         run = conversation.runner.run_async(
@@ -98,7 +98,7 @@ async def show_events(events: AsyncGenerator[Event, None], show: Callable[[Event
                 show(event)
     except (ConfigurationError, FeatureUnavailableError):
         raise
-    except BrokenPipeError:  # whoever read the output has had enough
+    except BrokenPipeError:  # the reader of the output has closed it
         raise
     except NewelError as error:
         place = place_of(error) if error.__cause__ is not None else ""

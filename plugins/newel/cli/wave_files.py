@@ -30,7 +30,7 @@ class Microphone:
             raise ConfigurationError(f"--audio-in {path} cannot be read as WAV: {error or 'it is empty'}") from None
 
     def pieces(self) -> Iterator[Blob]:
-        """The audio, as it would be spoken."""
+        """The audio, piece by piece."""
         size = 2 * int(self.rate * _PIECE)
         for at in range(0, len(self._data), size):
             yield Blob(data=self._data[at : at + size], mime_type=f"audio/pcm;rate={self.rate}")
@@ -44,7 +44,7 @@ class Loudspeaker:
         self._file: wave.Wave_write | None = None
 
     def play(self, blob: Blob) -> None:
-        """Append a piece; the first says the rate."""
+        """Append a piece; the first one sets the rate."""
         if self._path is None:
             return
         if self._file is None:

@@ -11,14 +11,14 @@ _PIECES = re.compile(r"\n|[^\S\n]+|\S+")
 
 
 class WordWrap:
-    """Breaks lines at the terminal's width. Where no terminal reads them, text passes as it is.
+    """Breaks lines at the terminal's width. If the output is no terminal, text passes as it is.
 
     Each chunk is written at once: a word that turns out too long for its line is taken back and begins the next one.
     """
 
     def __init__(self) -> None:
         self._column = 0
-        #: The word at the end of what was written, which the next chunk may go on with.
+        #: The word at the end of what was written, which the next chunk may continue.
         self._word = ""
 
     def add(self, text: str) -> str:
@@ -40,7 +40,7 @@ class WordWrap:
             return piece
         before, self._word = self._word, self._word + piece
         begins = self._column - width(before)
-        if begins > 0 and width(self._word) <= most < begins + width(self._word):  # one that fits nowhere stays here
+        if begins > 0 and width(self._word) <= most < begins + width(self._word):  # a word that fits nowhere stays here
             self._column = width(self._word)
             return (f"\x1b[{width(before)}D\x1b[K" if before else "") + "\n" + self._word
         self._column += width(piece)
@@ -48,7 +48,7 @@ class WordWrap:
 
 
 def wrapped(text: str) -> str:
-    """A whole text, broken at the terminal's width; the spaces at which it breaks stay out."""
+    """A whole text, broken at the terminal's width; the spaces at which it breaks are left out."""
     wrap = WordWrap()
     placed: list[str] = []
     for piece in _PIECES.findall(text):

@@ -1,4 +1,4 @@
-"""Code executors: what runs the code that a model writes. `SandboxCodeExecutor` is the one to take."""
+"""Code executors: they run the code that a model writes. Prefer `SandboxCodeExecutor`."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class CodeExecutionInput:
 
 @dataclass(slots=True)
 class CodeExecutionResult:
-    """What an execution gave."""
+    """The result of an execution."""
 
     stdout: str = ""
     stderr: str = ""
@@ -56,4 +56,4 @@ class BaseCodeExecutor(BaseModel, ABC):
     def execute_code(
         self, invocation_context: InvocationContext, code_execution_input: CodeExecutionInput
     ) -> CodeExecutionResult:
-        """Run the code and return what it gave."""
+        """Run the code and return its result."""

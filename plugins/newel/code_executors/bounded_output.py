@@ -1,4 +1,4 @@
-"""Bounded output: code may print without end, and what is kept of it must not."""
+"""Bounded output: code may print without end, but only a bounded part is kept."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ MAX_OUTPUT = 64 * 1024
 
 
 def bounded(text: str, most: int = MAX_OUTPUT) -> str:
-    """`text`, its middle cut out and a note in its place where it is longer than `most`.
+    """`text`; if it is longer than `most`, a note replaces its middle.
 
     The end stays: a traceback says there what went wrong.
     """
@@ -22,7 +22,7 @@ def _note(dropped: int) -> str:
 
 
 class Output:
-    """Collects text up to a bound; what comes after the bound is counted, and only its end kept."""
+    """Collects text up to a bound; text after the bound is counted, and only its end is kept."""
 
     __slots__ = ("_dropped", "_head", "_most", "_room", "_tail")
 
@@ -46,5 +46,5 @@ class Output:
             self._dropped += len(tail) - len(self._tail)
 
     def text(self) -> str:
-        """What was collected, with a note where something was left out."""
+        """The collected text, with a note where something was left out."""
         return "".join(self._head) + (_note(self._dropped) if self._dropped else "") + self._tail

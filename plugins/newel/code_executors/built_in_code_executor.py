@@ -18,7 +18,7 @@ class BuiltInCodeExecutor(BaseCodeExecutor):
         raise FeatureUnavailableError("BuiltInCodeExecutor runs no code: the model does; use SandboxCodeExecutor here")
 
     def process_llm_request(self, llm_request: LlmRequest) -> None:
-        """Declare the tool; a model that runs no code itself, as far as is known of its name, is refused."""
+        """Declare the tool; refuse a model that, judging by its name, runs no code itself."""
         if not capabilities_of("gemini", llm_request.model or "").code_execution:
             raise self.refusal(llm_request.model)
         self.declare(llm_request)

@@ -1,4 +1,4 @@
-"""What goes into and comes out of an execution, and how both look in a conversation's contents."""
+"""The input and the output of an execution, and how both look in a conversation's contents."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class CodeExecutionUtils:
 
     @staticmethod
     def get_encoded_file_content(data: bytes) -> bytes:
-        """`data` as base64; what already is base64 stays as it is."""
+        """`data` as base64; data that already is base64 stays as it is."""
         try:
             if base64.b64encode(base64.b64decode(data)) == data:
                 return data
@@ -36,7 +36,7 @@ class CodeExecutionUtils:
 
     @staticmethod
     def extract_code_and_truncate_content(content: Content | None, delimiters: Sequence[Delimiters]) -> str | None:
-        """The first code in `content`, whose parts then end with that code; None, and no change, without any.
+        """The first code in `content`, whose parts then end with that code; None, and no change, if there is none.
 
         Code is an executable part that no result follows, else the first delimited block of the text.
         """
@@ -64,7 +64,7 @@ class CodeExecutionUtils:
 
     @staticmethod
     def build_code_execution_result_part(result: CodeExecutionResult) -> Part:
-        """A part with what an execution gave: its error, else its output and the files that it wrote."""
+        """A part with the result of an execution: its error, else its output and the files that it wrote."""
         if result.stderr:
             return Part.from_code_execution_result(outcome=Outcome.OUTCOME_FAILED, output=result.stderr)
         lines = []

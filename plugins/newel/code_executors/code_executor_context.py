@@ -31,7 +31,7 @@ class CodeExecutorContext:
         self._scratch = session_state if scratch is None else scratch
 
     def get_state_delta(self) -> Json:
-        """What a later invocation needs, under its state key."""
+        """The state that a later invocation needs, under its key."""
         return {_CONTEXT: dict(self._state.get(_CONTEXT) or {})}
 
     def get_execution_id(self) -> str | None:
@@ -71,7 +71,7 @@ class CodeExecutorContext:
         return count
 
     def increment_error_count(self, invocation_id: str) -> None:
-        """Count a failed execution. Other invocations' counts are dropped: they are over."""
+        """Count a failed execution. The counts of other invocations, which are over, are dropped."""
         self._state[_ERROR_COUNTS] = {invocation_id: self.get_error_count(invocation_id) + 1}
 
     def reset_error_count(self, invocation_id: str) -> None:

@@ -17,7 +17,7 @@ from newel.code_executors.unsafe_local_code_executor import refuse_unsupported
 from newel_kernel import ConfigurationError, FeatureUnavailableError, InvocationContext
 
 _BUILT = "newel-code-executor:latest"
-#: How ``timeout -s KILL`` ends: by its own report, or as the killed command's.
+#: The exit codes of ``timeout -s KILL`` after a time-out: its own, or the killed command's.
 _STOPPED = (124, 137)
 
 
@@ -28,7 +28,7 @@ class Ended(Protocol):
 
 
 class Container(Protocol):
-    """What is used of the Docker SDK's containers, which have no annotations."""
+    """The used part of the Docker SDK's containers, which have no annotations."""
 
     id: str
 
@@ -36,7 +36,7 @@ class Container(Protocol):
         """Run a command and wait for its end."""
 
     def remove(self, *, force: bool) -> None:
-        """Remove the container, also where it runs."""
+        """Remove the container, even if it runs."""
 
 
 class ContainerCodeExecutor(BaseCodeExecutor):
@@ -48,7 +48,7 @@ class ContainerCodeExecutor(BaseCodeExecutor):
 
     image: str | None = None
     docker_path: str | None = None
-    #: Where the engine is, if not where DOCKER_HOST says.
+    #: The engine's address, if it is not the one in DOCKER_HOST.
     base_url: str | None = None
     network: bool = False
     mem_limit: str = "512m"
@@ -94,7 +94,7 @@ class ContainerCodeExecutor(BaseCodeExecutor):
         return CodeExecutionResult(stdout=printed.text() + failed.text())
 
     def close(self) -> None:
-        """Remove the container; it goes with the executor and at the end of the process as well."""
+        """Remove the container; it is also removed with the executor, and at the end of the process."""
         container, self._container = self._container, None
         if container is not None:
             _remove(container)

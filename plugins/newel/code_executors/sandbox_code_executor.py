@@ -1,7 +1,7 @@
-"""The executor to take: Monty, an interpreter of a subset of Python that reaches nothing outside itself.
+"""The executor to prefer: Monty, an interpreter of a subset of Python that reaches nothing outside itself.
 
-Code runs in a process of its own, started for one execution, under limits of time, memory and recursion. It
-sees no file, environment variable, network or process of the machine: what it opens are the input files and
+Code runs in a separate process, started for one execution, under limits of time, memory and recursion. It
+sees no file, environment variable, network or process of the machine: it can open only the input files and
 files in memory.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: The app, the user and the id of an execution's environment.
 Owner: TypeAlias = tuple[str, str, str]
 _MIB = 1024 * 1024
-#: Bytes of all the stateful environments that are kept; the one not used for longest goes first.
+#: Most bytes of all kept stateful environments; the least recently used one is dropped first.
 _MOST_BYTES = 256 * _MIB
 
 
@@ -47,7 +47,7 @@ class SandboxCodeExecutor(BaseCodeExecutor):
     _states: States = PrivateAttr(default_factory=lambda: States(_MOST_BYTES))
 
     def model_post_init(self, context: object, /) -> None:
-        """Refuse now, not in the middle of a conversation, where the sandbox is not installed."""
+        """Refuse now, not in the middle of a conversation, if the sandbox is not installed."""
         super().model_post_init(context)
         if find_spec("pydantic_monty") is None:
             raise FeatureUnavailableError(
@@ -57,7 +57,7 @@ class SandboxCodeExecutor(BaseCodeExecutor):
     def execute_code(
         self, invocation_context: InvocationContext, code_execution_input: CodeExecutionInput
     ) -> CodeExecutionResult:
-        """Run the code; what it raises, or that a limit stopped it, is the result's `stderr`."""
+        """Run the code; its error, or the limit that stopped it, becomes the result's `stderr`."""
         from pydantic_monty import Monty, MontyError  # noqa: PLC0415 - an optional SDK
 
         from newel.code_executors.sandbox_files import SandboxFiles  # noqa: PLC0415 - needs it as well
@@ -67,7 +67,7 @@ class SandboxCodeExecutor(BaseCodeExecutor):
         printed = Output()
         pool = Monty(min_processes=1, max_processes=1, request_timeout=self.timeout_seconds + 2.0)
         try:
-            # Nothing happens in the sandbox while it sleeps, so it does not.
+            # Nothing happens in the sandbox during a sleep, so sleeping takes no time.
             with pool, pool.checkout(limits=self._limits(), os_policy={"sleep": "zero"}) as session:
                 self._feed(session, key, code_execution_input.code, printed, files)
         except MontyError as error:
@@ -78,7 +78,7 @@ class SandboxCodeExecutor(BaseCodeExecutor):
         state = self._states.get(key) if key is not None else None
         if state is not None:
             session.load_session(state)
-        # The value of a last expression would be turned into objects of this process, at whatever size.
+        # The value of a last expression would be turned into objects of this process, of any size.
         session.feed_run(f"{code}\nNone", print_callback=lambda _stream, text: printed.add(text), os=files)
         if key is not None:
             self._states.put(key, session.dump())
@@ -92,7 +92,7 @@ class SandboxCodeExecutor(BaseCodeExecutor):
         }
 
     def _key(self, ctx: InvocationContext, request: CodeExecutionInput) -> Owner | None:
-        """Whose environment it is: two users' sessions may have one id."""
+        """The owner of the environment: sessions of two users may have the same id."""
         if not self.stateful or request.execution_id is None:
             return None
         return ctx.app_name, ctx.user_id, request.execution_id
@@ -114,7 +114,7 @@ class States:
             return self._states.get(key)
 
     def put(self, key: Owner, state: bytes) -> None:
-        """Keep `state`; the states that were not used for longest make room."""
+        """Keep `state`; the least recently used states make room."""
         with self._lock:
             self._states[key] = state
             self._states.move_to_end(key)

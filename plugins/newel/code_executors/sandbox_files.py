@@ -16,14 +16,14 @@ Data = TypeVar("Data", str, bytes)
 
 
 class SandboxFiles(OSAccess):
-    """A file system of its own under ``/``; what the code writes to it is bounded."""
+    """A separate file system under ``/``; the code may write a bounded number of bytes to it."""
 
     _room: int
     _inputs: dict[int, bytes]
 
     @classmethod
     def holding(cls, files: Iterable[CodeExecutionFile], most: int) -> Self:
-        """One with `files` in its root, where `most` bytes may be written."""
+        """A file system with `files` in its root, to which `most` bytes may be written."""
         inputs = [MemoryFile(PurePosixPath("/", PurePosixPath(file.name).name), file_bytes(file)) for file in files]
         system = cls(inputs, environ={})
         system._room = most

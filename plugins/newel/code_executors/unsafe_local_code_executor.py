@@ -17,7 +17,7 @@ from newel.code_executors.base_code_executor import BaseCodeExecutor, CodeExecut
 from newel.code_executors.bounded_output import Output
 from newel_kernel import ConfigurationError, InvocationContext
 
-#: What a process needs to start; keys and tokens of this process are not handed on.
+#: The variables that a process needs to start; keys and tokens of this process are not passed on.
 _ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP")
 
 
@@ -31,7 +31,7 @@ class UnsafeLocalCodeExecutor(BaseCodeExecutor):
     timeout_seconds: float = Field(default=60.0, gt=0)
 
     def model_post_init(self, context: object, /) -> None:
-        """Refuse what it cannot do, and to run at all where nobody said so."""
+        """Refuse what it cannot do, and any use without `allow_unsafe`."""
         super().model_post_init(context)
         if not self.allow_unsafe:
             raise ConfigurationError(
@@ -65,7 +65,7 @@ class UnsafeLocalCodeExecutor(BaseCodeExecutor):
 
 
 def refuse_unsupported(executor: BaseCodeExecutor) -> None:
-    """Raise for settings that an executor without memory and files of its own cannot have."""
+    """Raise for settings that an executor without its own memory and files cannot support."""
     for name in ("stateful", "optimize_data_file"):
         if getattr(executor, name):
             raise ConfigurationError(
@@ -78,14 +78,14 @@ def _started(code: str, folder: str) -> subprocess.Popen[bytes]:
     source = os.path.join(folder, "main.py")
     with open(source, "w", encoding="utf-8") as file:
         file.write(code)
-    return subprocess.Popen(  # noqa: S603 - running it is the purpose, and somebody allowed it
+    return subprocess.Popen(  # noqa: S603 - running it is the purpose, and the user allowed it
         [sys.executable, "-I", "-X", "utf8", source], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
 
 
 def _reading(pipe: IO[bytes] | None, output: Output) -> threading.Thread:
-    """Reads on beyond the bound: a full pipe would stop the code."""
+    """Keep reading beyond the bound: a full pipe would stop the code."""
 
     def read() -> None:
         assert pipe is not None

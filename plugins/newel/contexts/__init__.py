@@ -1,1 +1,1 @@
-"""Contexts: what callbacks, tools and nodes get, and what rooms share through it."""
+"""Contexts: the objects that callbacks, tools and nodes get, and the values shared through them."""

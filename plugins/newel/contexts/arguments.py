@@ -1,4 +1,4 @@
-"""Arguments of runners and of runs that are of another type: one error that says what to give instead."""
+"""Arguments of the wrong type for runners and runs: one error that says what to give instead."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from newel_kernel import BaseAgent, ConfigurationError, RunConfig
 
-#: What is no object with methods of its own.
+#: Types whose values cannot be a store.
 _PLAIN = (str, bytes, int, float, list, tuple, dict, set, type)
 
 
 def check_root(root: object) -> None:
-    """Refuse what is no agent as the root of a runner; None is for the kernel to tell."""
+    """Refuse a root that is no agent; the kernel reports None."""
     if root is None or isinstance(root, BaseAgent):
         return
     if isinstance(root, type):
@@ -34,14 +34,14 @@ def check_store(store: object, name: str) -> None:
 
 
 def listed_plugins(plugins: Sequence[object] | None) -> Sequence[object] | None:
-    """`plugins`, which are a list of them and not one."""
+    """`plugins`, if it is a list of plugins and not a single one; else a ConfigurationError."""
     if plugins is not None and (isinstance(plugins, str) or not hasattr(plugins, "__iter__")):
         raise ConfigurationError(f"plugins is {_text(plugins)}; give a list of plugins: plugins=[...]")
     return plugins
 
 
 def check_ids(user_id: object, session_id: object) -> None:
-    """Refuse ids that are no texts, and an id of a session that is blank."""
+    """Refuse ids that are no texts, and a blank session id."""
     for name, value in (("user_id", user_id), ("session_id", session_id)):
         if not isinstance(value, str):
             raise ConfigurationError(f"{name} is {_text(value)}; give a text")
@@ -50,13 +50,13 @@ def check_ids(user_id: object, session_id: object) -> None:
 
 
 def check_message(message: object) -> None:
-    """Refuse what can be no message; a dict and other objects are validated as a Content."""
+    """Refuse a value that can be no message; a dict and other objects are validated as a Content."""
     if isinstance(message, (bytes, int, float, set, type)):
         raise ConfigurationError(f"the message is {_text(message)}; give a text, a Content, a Part or a list of parts")
 
 
 def check_config(config: object) -> None:
-    """Refuse what is no configuration of a run."""
+    """Refuse a value that is no RunConfig."""
     if not isinstance(config, RunConfig):
         raise ConfigurationError(f"run_config is {_text(config)}; give a newel.agents.RunConfig(...)")
 

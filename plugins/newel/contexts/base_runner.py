@@ -1,4 +1,4 @@
-"""BaseRunner: a runner whose invocations share services, and which has a session for itself while it runs it."""
+"""BaseRunner: a runner whose invocations share services, and which has a session to itself while it runs it."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from newel.contexts.services import ArtifactService, CredentialService, MemoryService
     from newel_kernel import Application, Chains
 
-#: How often a run that waits for another process looks whether the session is free, in seconds.
+#: How often a run that waits for another process checks whether the session is free, in seconds.
 _LOOK = 0.05
-#: A run that is over gives its session back without waiting for the store: so long it may take, in seconds.
+#: A finished run gives its session back without waiting for the store: how long that may take, in seconds.
 _HANDOVER = 0.5
 
 
 class _Store:
-    """A runner's store of sessions: the claims on them, and the store's leases, where it has such."""
+    """A runner's store of sessions: the claims on them, and the store's leases, if it has any."""
 
     __slots__ = ("claims", "leases", "service")
 
@@ -54,7 +54,7 @@ class _Store:
 
 
 class BaseRunner(KernelRunner):
-    """Runs an agent (or an app) against sessions, by a composition and with the services that it is given.
+    """Runs an agent (or an app) against sessions, with a composition and the services that it is given.
 
     `plugins` are closed with the runner; their hooks are in the composition.
     """
@@ -90,16 +90,16 @@ class BaseRunner(KernelRunner):
         self.credential_service = credential_service
         self.resumability_config: Resumability | None = getattr(app, "resumability_config", None)
         claims = self.composition.settings.get("claims")
-        #: How sessions in use are kept apart; None: the plugin is not composed, and they are not.
+        #: How runs of one session are kept apart; None: the plugin is not composed, and they are not.
         self.claims = claims if isinstance(claims, Settings) else None
-        #: The claims of the runs at work, by the identity of their views.
+        #: The claims of the current runs, by the identity of their views.
         self._claimed: dict[int, Claim] = {}
         self._store = _Store(session_service)
 
     def new_context(
         self, session: Session, config: KernelRunConfig, invocation_id: str | None, content: Content | None
     ) -> InvocationContext:
-        """What an invocation shares."""
+        """The context that an invocation shares."""
         if not isinstance(config, RunConfig):
             config = RunConfig(**dict(config))
         ctx = InvocationContext(
@@ -107,7 +107,7 @@ class BaseRunner(KernelRunner):
             content, self.artifact_service, self.memory_service, self.credential_service, None, self.app,
             self.resumability_config,
         )  # fmt: skip
-        if self.agent.sub_agents:  # each has a view of it: what reads them all finds their values in one way
+        if self.agent.sub_agents:  # each sub-agent has a view of it: all views then keep their values in the same way
             ctx.__dict__ = {**ctx.__dict__}
         return ctx
 
@@ -116,7 +116,7 @@ class BaseRunner(KernelRunner):
         if self.claims is None:
             return await self._open_or_create(user_id, session_id, config, resumes)
         store = self._store
-        if store.service is not self.session_service:  # the runner has another one than before
+        if store.service is not self.session_service:  # the runner's store was replaced
             store = self._store = _Store(self.session_service)
         where = (self.app_name, user_id, session_id)
         claim = Claim(store.claims, where)
@@ -132,7 +132,7 @@ class BaseRunner(KernelRunner):
             if (leases := store.leases) is not None:
                 session = await self._leased(leases, self.claims, session, config, resumes)
                 leases.hold(session, self.claims.lease_seconds)
-                if resumes:  # its first append may come behind an effect
+                if resumes:  # its first append may come after an effect
                     await leases.take(session)
         except BaseException:
             if session is not None and store.leases is not None:
@@ -144,19 +144,19 @@ class BaseRunner(KernelRunner):
         return session
 
     async def _open_or_create(self, user_id: str, session_id: str, config: KernelRunConfig, resumes: bool) -> Session:
-        """The session, made where it is not there and the runner makes such."""
+        """The session; created if it does not exist and the runner creates sessions."""
         check_ids(user_id, session_id)
         try:
             return await super()._open(user_id, session_id, config, resumes)
-        except AlreadyExistsError:  # another process has made it in between
+        except AlreadyExistsError:  # another process has created it meanwhile
             return await super()._open(user_id, session_id, config, resumes)
 
     async def _leased(
         self, store: LeasingStore, settings: Settings, session: Session, config: KernelRunConfig, resumes: bool
     ) -> Session:
-        """The session once no other process has its lease, as it is then.
+        """The session, opened again once no other process has its lease.
 
-        A run that resumes waits for a process that gives no sign of life: its lease runs out and was not prolonged.
+        A run that resumes also waits for a process that gives no sign of life: its lease runs out unprolonged.
         """
         now = seam.monotonic()
         end = now + (settings.wait_seconds if settings.busy == "queue" else _HANDOVER)
@@ -171,7 +171,7 @@ class BaseRunner(KernelRunner):
         return session
 
     async def _end(self, session: Session, ctx: KernelInvocationContext | None, error: BaseException | None) -> None:
-        """The run is over: note what it must not lose, run its epilogues, and free the session."""
+        """End the run: store what must not be lost, run its epilogues, and free the session."""
         claim = self._claimed.pop(id(session), None)
         try:
             if claim is not None:
@@ -202,17 +202,17 @@ class BaseRunner(KernelRunner):
 
 
 def _end_live(ctx: KernelInvocationContext, error: BaseException | None) -> bool:
-    """Give the queue back; whether `after_run` callbacks are left out, for the consumer has left."""
+    """Give the queue back; return whether `after_run` callbacks are skipped because the consumer has left."""
     ctx.live_request_queue.release(ctx.stash)
     settings = ctx.composition.settings.get("live")
     return isinstance(error, GeneratorExit) and not getattr(settings, "after_run_on_leaving", True)
 
 
 async def _keep_results(ctx: KernelInvocationContext, error: StaleSessionError) -> None:
-    """Store the results of tools whose event was refused, behind what came in: they depend on nothing of it."""
+    """Store tool results whose event was refused, after the events that came in: they do not depend on those."""
     event = error.event
     if isinstance(event, Event) and event.author != "user" and event.get_function_responses():
         try:
             await ctx.session_service.append_event(ctx.session, event)
-        except Exception as problem:  # noqa: BLE001 - it is added to what is raised
+        except Exception as problem:  # noqa: BLE001 - it is added to the raised error
             error.add_note(f"the results of tools could not be stored either: {type(problem).__name__}: {problem}")

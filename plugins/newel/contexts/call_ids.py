@@ -2,7 +2,7 @@
 
 from newel_kernel import seam
 
-#: The prefix of an id that is ours, and is not sent back to the model.
+#: The prefix of the ids that newel makes, which are not sent back to the model.
 OURS = "adk-"
 
 

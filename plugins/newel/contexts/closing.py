@@ -1,4 +1,4 @@
-"""Closing: what a runner closes, each thing within its time."""
+"""Closing: a runner's toolsets and plugins are closed, each within a time limit."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from newel_kernel import BaseAgent, BaseToolset, cancellations
 
 @runtime_checkable
 class Closing(Protocol):
-    """What can be closed."""
+    """An object that can be closed."""
 
     async def close(self) -> None:
-        """Release what it holds."""
+        """Release its resources."""
 
 
 async def close_all(root: BaseAgent, plugins: Sequence[object], seconds: float) -> None:
@@ -33,7 +33,7 @@ def _toolsets(root: BaseAgent) -> list[BaseToolset]:
 
 
 async def _close(one: Closing, seconds: float) -> BaseException | None:
-    """What went wrong, for closing goes on with the next one."""
+    """The error, or None; it is returned because closing continues with the next one."""
     try:
         await asyncio.wait_for(one.close(), seconds)
     except (Exception, asyncio.CancelledError) as error:  # a plugin boundary

@@ -44,7 +44,7 @@ class Context(KernelContext, ReadonlyContext):
         KernelContext.__init__(self, invocation_context, event_actions, function_call_id)  # cheaper than super()
         if tool_confirmation is None and CONFIRMATIONS in invocation_context.stash:
             tool_confirmation = invocation_context.stash[CONFIRMATIONS].get(function_call_id)
-        #: What the user answered to this call's request for confirmation, where it runs again.
+        #: The user's answer to this call's request for confirmation, when the call runs again.
         self.tool_confirmation = tool_confirmation
 
     def get_invocation_context(self) -> InvocationContext:
@@ -62,7 +62,7 @@ class Context(KernelContext, ReadonlyContext):
         self.actions.requested_tool_confirmations[self._call_id()] = ToolConfirmation(hint=hint or "", payload=payload)
 
     def request_credential(self, auth_config: AuthConfig) -> None:
-        """Ask the user for the credential that `auth_config` describes. What is stored holds none of its secrets."""
+        """Ask the user for the credential that `auth_config` describes. The stored event holds none of its secrets."""
         call_id = self._call_id()
         self._invocation_context.stash[CONFIGS][call_id] = auth_config
         self.actions.requested_auth_configs[call_id] = auth_config.sealed()
@@ -81,7 +81,7 @@ class Context(KernelContext, ReadonlyContext):
         await self._credentials().save_credential(auth_config, self)
 
     def send_audio(self, blob: Blob) -> None:
-        """Say `blob` into the live session that this call is part of."""
+        """Send `blob` into the live session that this call is part of."""
         queue = self._invocation_context.live_request_queue
         if queue is None:
             raise FeatureUnavailableError("send_audio() needs a live session: this invocation is none")
@@ -90,7 +90,7 @@ class Context(KernelContext, ReadonlyContext):
     async def save_artifact(
         self, filename: str, artifact: Part, custom_metadata: Mapping[str, object] | None = None
     ) -> int:
-        """Store a new version of an artifact; its number is returned and noted in `actions.artifact_delta`."""
+        """Store a new version of an artifact; return its number and note it in `actions.artifact_delta`."""
         extra: Json = {} if custom_metadata is None else {"custom_metadata": custom_metadata}
         version = await self._artifacts().save_artifact(
             **self._where(), filename=filename, artifact=coerce(Part, artifact), **extra
@@ -113,7 +113,7 @@ class Context(KernelContext, ReadonlyContext):
         return await self._artifacts().get_artifact_version(**self._where(), filename=filename, version=version)
 
     async def search_memory(self, query: str) -> Any:
-        """What the memory service finds for `query`."""
+        """The results of the memory service for `query`."""
         session = self.session
         return await self._memory().search_memory(
             app_name=session.app_name, user_id=session.user_id, query=query
@@ -165,7 +165,7 @@ class Context(KernelContext, ReadonlyContext):
 
 
 def full(context: KernelContext) -> Context:
-    """`context`, which newel's own runner has made."""
+    """`context`, if newel's own runner made it; else a TypeError."""
     if not isinstance(context, Context):
         raise TypeError(f"this needs a context of newel.runners.Runner, and got a {type(context).__name__}")
     return context

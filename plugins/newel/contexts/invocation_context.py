@@ -1,4 +1,4 @@
-"""What one invocation shares."""
+"""The context of one invocation."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class InvocationContext(KernelInvocationContext):
     context_type = Context
     call_id_prefix = OURS
     run_config: RunConfig
-    #: Whether an agent goes on with the first result of a long-running call, although it could wait for the last.
+    #: Whether an agent continues with the first result of a long-running call, although it could wait for the last.
     takes_first_results = False
-    #: Where what the user says in a live session comes in.
+    #: The queue of the user's input in a live session.
     live_request_queue: Any = None
 
     def __init__(
@@ -58,21 +58,21 @@ class InvocationContext(KernelInvocationContext):
         resumability_config: Resumability | None = None,
         live_request_queue: Any = None,
     ) -> None:
-        KernelInvocationContext.__init__(  # at half of the cost of super()
+        KernelInvocationContext.__init__(  # at half the cost of super()
             self, session_service, session, agent, composition, run_config, invocation_id, user_content, branch, app
         )
         self.artifact_service = artifact_service
         self.memory_service = memory_service
         self.credential_service = credential_service
         self.resumability_config = resumability_config
-        #: Agent -> its checkpoint, and whether it ended: what a resumed run goes on from.
+        #: Agent -> its checkpoint, and whether it ended: a resumed run continues from them.
         self.agent_states: dict[str, Json] = {}
         self.end_of_agents: dict[str, bool] = {}
         if live_request_queue is not None:
             self.live_request_queue = live_request_queue
 
     def own_callbacks(self, hook: str) -> Callbacks:
-        """Those of the agent that runs, within the policies for hooks."""
+        """The callbacks of the running agent, within the policies for hooks."""
         own = super().own_callbacks(hook)
         for policy in reversed(self.composition.registry.all(newel_compose.HookPolicy)):
             own = tuple([policy.wrap(bound) for bound in own])
@@ -87,7 +87,7 @@ class InvocationContext(KernelInvocationContext):
     def set_agent_state(
         self, agent_name: str, agent_state: BaseModel | None = None, *, end_of_agent: bool = False
     ) -> None:
-        """Note an agent's checkpoint, or that it ended; with neither, both are forgotten."""
+        """Note an agent's checkpoint, or that it ended; with neither, forget both."""
         self.agent_states.pop(agent_name, None)
         self.end_of_agents.pop(agent_name, None)
         if end_of_agent:
@@ -104,9 +104,9 @@ class InvocationContext(KernelInvocationContext):
         return any(call.id in waiting for call in event.get_function_calls())
 
     def get_events(self, *, current_invocation: bool = False, current_branch: bool = False) -> list[Event]:
-        """The session's events; of this invocation, of this branch and scope only, where asked.
+        """The session's events; if asked, only those of this invocation, or of this branch and scope.
 
-        What a rewind took back of a resumed invocation is not among those of this invocation.
+        The events of a resumed invocation that a rewind undid are not among those of this invocation.
         """
         events = self.session.events
         if current_invocation:
@@ -133,7 +133,7 @@ class InvocationContext(KernelInvocationContext):
 
     @property
     def context_cache_config(self) -> Any:
-        """How the app has requests cached, where it does."""
+        """How the app has requests cached, or None."""
         return getattr(self.app, "context_cache_config", None)
 
 
@@ -143,7 +143,7 @@ def _rewinds(event: Event) -> bool:
 
 
 def full_invocation(ctx: KernelInvocationContext) -> InvocationContext:
-    """`ctx`, which newel's own runner has made."""
+    """`ctx`, if newel's own runner made it; else a TypeError."""
     if not isinstance(ctx, InvocationContext):
         raise TypeError(f"this needs an invocation of newel.runners.Runner, and got a {type(ctx).__name__}")
     return ctx

@@ -14,10 +14,10 @@ __all__ = ["ReadonlyContext"]
 
 
 class ReadonlyContext(KernelReadonlyContext):
-    """What code that must not change anything may see: instruction providers and toolsets."""
+    """The context of code that must not change anything: instruction providers and toolsets."""
 
     __slots__ = ()
 
     def get_credential(self, key: str) -> AuthCredential | None:
-        """The credential that this invocation has under a `credential_key`, or None."""
+        """The credential that this invocation holds under a `credential_key`, or None."""
         return self._invocation_context.stash[CREDENTIALS].get(key)

@@ -1,4 +1,4 @@
-"""RunConfig: how one invocation runs, with what plugins and live sessions look at."""
+"""RunConfig: how one invocation runs, with the fields that plugins and live sessions read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ToolThreadPoolConfig(BaseModel, defer_build=True):
     max_workers: int = 4
 
 
-#: Fields whose values are types of the live API; those load only where one is set.
+#: Fields whose values are types of the live API; the types load only if a field is set.
 _LIVE_TYPES = {
     "speech_config": "SpeechConfig",
     "output_audio_transcription": "AudioTranscriptionConfig",
@@ -32,12 +32,12 @@ _LIVE_TYPES = {
     "history_config": "HistoryConfig",
     "translation_config": "TranslationConfig",
 }
-#: In a live session speech is transcribed unless None is said: history keeps the words.
+#: In a live session speech is transcribed unless the field is None: history keeps the words.
 _TRANSCRIPTIONS = ("output_audio_transcription", "input_audio_transcription")
-#: What a transcription without settings is in a dump.
+#: The value of a transcription without settings, in a dump.
 _ON: dict[str, object] = {}
 
-#: Released fields that no part of newel reads yet -> what to do instead. To ignore them would be worse than to say so.
+#: Released fields that no part of newel reads yet -> what to do instead. They are refused, not ignored.
 _UNREAD = {
     "support_cfc": "leave it out; function calls come in the models' answers",
     "tool_thread_pool_config": "set max_workers of the plugin tool_threads in the distribution's settings",
@@ -63,7 +63,7 @@ class RunConfig(KernelRunConfig):
     history_config: object = None
     explicit_vad_signal: bool | None = None
     translation_config: object = None
-    #: What is said in a live session becomes artifacts; `save_live_audio` is the old name of it.
+    #: What is said in a live session becomes artifacts; `save_live_audio` is the old name.
     save_live_blob: bool = False
     save_live_audio: bool = False
 
@@ -93,7 +93,7 @@ class RunConfig(KernelRunConfig):
 
 
 def _transcription(name: str) -> property:
-    """The field `name`, which is on where nobody has said anything; its type loads when it is looked at."""
+    """The field `name`, which is on unless it is set otherwise; its type loads when the field is read."""
 
     def get(config: RunConfig) -> object:
         value: object = config.__dict__[name]
@@ -107,7 +107,7 @@ def _transcription(name: str) -> property:
 
 
 def unset() -> RunConfig:
-    """A configuration of which nothing is set, without the validation of nothing: every run without one has its own."""
+    """A configuration with no field set, made without validation: every run without one gets its own."""
     new = object.__new__(RunConfig)
     new.__dict__.update(_DEFAULTS)
     _assign(new, "__pydantic_fields_set__", set())
@@ -119,6 +119,6 @@ def unset() -> RunConfig:
 for _name in _TRANSCRIPTIONS:  # not in the class: pydantic would take them for its fields
     setattr(RunConfig, _name, _transcription(_name))
 
-#: Not those of an object: making one would build the validator while newel is imported.
+#: Not taken from an object: making one would build the validator while newel is imported.
 _DEFAULTS = {name: field.get_default() for name, field in RunConfig.model_fields.items()}
 _assign = object.__setattr__

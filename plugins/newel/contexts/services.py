@@ -1,4 +1,4 @@
-"""Services: what contexts need of the stores that a runner is given beside its sessions."""
+"""Services: the methods that contexts need of a runner's stores, besides its session store."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ArtifactService(Protocol):
         self, *, app_name: str, user_id: str, filename: str, artifact: Part, session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
     ) -> int:  # fmt: skip
-        """Store a new version; its number is returned."""
+        """Store a new version and return its number."""
 
     async def load_artifact(
         self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
@@ -36,13 +36,13 @@ class ArtifactService(Protocol):
 
 
 class MemoryService(Protocol):
-    """Remembers what users' sessions said."""
+    """Remembers the contents of users' sessions."""
 
     async def add_session_to_memory(self, session: Session) -> None:
         """Remember a session."""
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> Any:
-        """What matches `query`."""
+        """The memories that match `query`."""
 
     async def add_events_to_memory(
         self, *, app_name: str, user_id: str, events: Sequence[Event], session_id: str | None = None,

@@ -1,4 +1,4 @@
-"""Stash keys: what contexts and more than one room read in the stash of an invocation. None of it is stored."""
+"""Stash keys: the values that several packages read in the stash of an invocation. None of them is stored."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ class Mask(Protocol):
     """Knows the secrets that an invocation has handed out. It masks them in what code returns, writes and raises."""
 
     def add(self, texts: Iterable[str]) -> None:
-        """Know further texts."""
+        """Add further texts."""
 
     def add_pair(self, user: str, password: str) -> None:
-        """Know how basic authentication sends the two."""
+        """Add the form in which basic authentication sends the two."""
 
     def mask(self, value: object) -> Any:
-        """`value` with every secret in it masked; the same object where there is none."""
+        """`value` with every secret in it masked; the same object if it holds none."""
 
     def mask_event(self, event: Event, state: MutableMapping[str, object]) -> None:
         """Mask what an event holds, and the `state` it was written to."""
 
     def mask_writes(self, event: Event, state: MutableMapping[str, object]) -> None:
-        """Mask what an event writes, and wrote already, to the `state`."""
+        """Mask what an event writes, or has already written, to the `state`."""
 
     def mask_error(self, error: Exception) -> Exception:
-        """`error` with the secrets masked, or another one instead of it."""
+        """`error` with the secrets masked, or another error instead."""
 
 
 #: The secrets that the invocation has handed out, once there are any.
@@ -40,5 +40,5 @@ SECRETS: Key[Mask] = Key("secrets")
 CONFIGS: Key[dict[str, AuthConfig]] = Key("configs of requests", dict)
 #: Credential key -> the credential that tools of the invocation use.
 CREDENTIALS: Key[dict[str, AuthCredential]] = Key("credentials", dict)
-#: Call id -> what the user answered to its request for confirmation; while the call runs again.
+#: Call id -> the user's answer to its request for confirmation, while the call runs again.
 CONFIRMATIONS: Key[dict[str | None, ToolConfirmation]] = Key("confirmations", dict)

@@ -1,4 +1,4 @@
-"""The tree of agents: what holds for all of it."""
+"""The tree of agents: the rules for the whole of it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from newel_kernel import BaseAgent, ConfigurationError
 
 
 def check_tree(root: BaseAgent) -> None:
-    """Refuse two agents of one name in a tree (an event's author must name one), and one in two places."""
+    """Refuse two agents of one name in a tree (an event's author must name one), and an agent in two places."""
     agents: dict[str, BaseAgent] = {}
     for agent in root.walk():
-        if agents.get(agent.name) is agent:  # it was appended to a list of sub-agents, where nobody looks
+        if agents.get(agent.name) is agent:  # it was appended to a list of sub-agents, unchecked
             raise ConfigurationError(
                 f"the agent {agent.name!r} is in two places of the tree {root.name!r}, or below itself; "
                 f"an agent has one place (use clone())"

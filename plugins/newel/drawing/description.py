@@ -28,7 +28,7 @@ _COMPOSITE = (SequentialAgent, LoopAgent, ParallelAgent)
 
 
 def picture_of(agent: BaseAgent) -> Picture:
-    """The picture of `agent` and of all that is in it.
+    """The picture of `agent` and of everything in it.
 
     An agent that is met again (as the tool of two others, say) is drawn once, where it was met first.
     """
@@ -40,7 +40,7 @@ def picture_of(agent: BaseAgent) -> Picture:
 
 
 class _Reader:
-    """Adds boxes first and what is in them later, from a queue: a tree may be deeper than Python's stack."""
+    """Adds boxes first and their contents later, from a queue: a tree may be deeper than Python's stack."""
 
     def __init__(self, picture: Picture) -> None:
         self._picture = picture
@@ -75,7 +75,7 @@ class _Reader:
         for tool in tools if isinstance(tools, (list, tuple)) else ():
             inner = getattr(tool, "agent", None)
             if id(inner) in children:
-                continue  # how a sub-agent is delegated to
+                continue  # the tool that delegates to a sub-agent
             if isinstance(tool, BaseTool) and isinstance(inner, BaseAgent):
                 self._picture.link(box, self.agent(inner, frame), Relation.TOOL, "as a tool")
             else:
@@ -145,7 +145,7 @@ class _Reader:
 
 
 def _is_group(agent: BaseAgent) -> bool:
-    """Whether others are drawn inside of it; where there are none it is a box."""
+    """Whether other boxes are drawn inside the agent; if there are none, it is a box."""
     if isinstance(agent, Workflow):
         return agent.graph is not None and bool(agent.graph.nodes)
     return isinstance(agent, _COMPOSITE) and bool(agent.sub_agents)

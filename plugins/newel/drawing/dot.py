@@ -36,7 +36,7 @@ _LINES: dict[Relation, dict[str, str]] = {
 
 
 def dot(picture: Picture) -> str:
-    """The graph, left to right. A link from or to a group is one of a box in it, cut at the frame."""
+    """The graph, left to right. A link from or to a group is drawn to a box in it, and cut at the frame."""
     lines = [f"digraph {_quoted(picture.name)} {{", *(f"  {line};" for line in _HEAD)]
     for depth, box, ends in picture.walk():
         indent = "  " * (depth + 1)
@@ -55,7 +55,7 @@ def dot(picture: Picture) -> str:
 
 
 def _edges(link: Link, picture: Picture, followed: set[str]) -> Iterator[str]:
-    """The edge of a link, and unseen ones that keep all of the group that it leaves left of its target."""
+    """The edge of a link, and invisible ones that keep its whole source group left of its target."""
     tails, head = [picture.last_in(link.source).id], picture.first_in(link.target)
     attributes = {"label": link.label} if link.label else {}
     attributes |= _LINES[link.relation]

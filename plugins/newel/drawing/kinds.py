@@ -9,15 +9,15 @@ from newel_kernel import Settings, hookspec
 
 
 class Display(Factory):
-    """`create` gives, for an agent, what a notebook may show of it by MIME type.
+    """`create` gives the forms in which a notebook may show an agent, by MIME type.
 
-    Its keywords `include` and `exclude` are the types to show, or to leave out; None or empty: as it likes.
+    Its keywords `include` and `exclude` are the types to show, or to leave out; None or empty: no restriction.
     """
 
 
 @hookspec
 def register_displays(settings: Settings) -> Sequence[Display]:
-    """How a notebook shows an agent: what it may show, by MIME type.
+    """How a notebook shows an agent: the possible forms, by MIME type.
 
     >>> def in_bold(agent, **options):
     ...     return {"text/markdown": f"**{agent.name}**"}

@@ -20,7 +20,7 @@ _ARROWS = {
     Relation.DEFAULT: "-.->",
     Relation.AGAIN: "==>",
 }
-#: What Mermaid takes as it stands between quotes; it reads markup, Markdown and entities there.
+#: The characters that Mermaid takes literally between quotes; it reads markup, Markdown and entities there.
 _SAFE = frozenset(" -_,.()/…")
 
 
@@ -38,7 +38,7 @@ def mermaid(picture: Picture) -> str:
             lines.append(f'{indent}{box.id}{start}"{_label(box)}"{end}')
     for link in picture.links:
         source, target = link.source, link.target
-        if not picture.crosses_frames(link):  # Mermaid draws no link between a frame and what is in it
+        if not picture.crosses_frames(link):  # Mermaid draws no link between a frame and its contents
             source, target = picture.last_in(source).id, picture.first_in(target).id
         label = f'|"{_quoted(link.label)}"|' if link.label else ""
         lines.append(f"  {source} {_ARROWS[link.relation]}{label} {target}")
@@ -50,6 +50,6 @@ def _label(box: Box) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Every character that could mean something to Mermaid as an entity of its own."""
-    apart = text.replace("$$", "$\u200b$")  # a formula otherwise, however it is written
+    """`text` with every character that could mean something to Mermaid as an entity."""
+    apart = text.replace("$$", "$\u200b$")  # else a formula, even as entities
     return "".join(char if char.isalnum() or char in _SAFE else f"#{ord(char)};" for char in apart)

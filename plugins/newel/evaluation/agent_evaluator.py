@@ -88,7 +88,7 @@ class AgentEvaluator:
     ) -> None:
         """Evaluate a set `num_runs` times; the mean over all turns of all runs of a case counts.
 
-        `criteria` is an older way to give the config. Tools that declare an effect run with `allow_effects` only.
+        `criteria` is an older way to pass the config. Tools that declare an effect run only with `allow_effects`.
         """
         config = _checked(eval_set, num_runs, criteria, eval_config)
         run = await evaluate(
@@ -114,7 +114,7 @@ class AgentEvaluator:
     def migrate_eval_data_to_new_schema(
         old_eval_data_file: str, new_eval_data_file: str, initial_session_file: str | None = None
     ) -> None:
-        """Write an older test file in the present format."""
+        """Convert an older test file to the current format."""
         if not old_eval_data_file or not new_eval_data_file:
             raise ValueError("both files must be named, the old one and the new one")
         config = AgentEvaluator.find_config_for_test_file(old_eval_data_file)

@@ -1,4 +1,4 @@
-"""Agents by the name of their module, as tests give them."""
+"""Agents by the name of their module, as tests name them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _agent_module(name: str) -> ModuleType:
 
 
 async def agent_of_module(name: str, agent_name: str | None = None) -> BaseAgent:
-    """The root agent of a module (its `root_agent`, or what `get_agent_async` gives), or one below it by name."""
+    """The root agent of a module (its `root_agent`, or the result of `get_agent_async`), or a named agent below it."""
     module = _agent_module(name)
     root = getattr(module, "root_agent", None)
     if root is None and hasattr(module, "get_agent_async"):
@@ -40,6 +40,6 @@ async def agent_of_module(name: str, agent_name: str | None = None) -> BaseAgent
 
 
 def folder_of_module(name: str) -> Path | None:
-    """The folder of the module, whose code metrics may come from."""
+    """The folder of the module; custom metrics may come from its code."""
     file = getattr(import_module(name), "__file__", None)
     return Path(file).parent if file is not None else None

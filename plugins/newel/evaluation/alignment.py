@@ -1,4 +1,4 @@
-"""Alignment: pairing two lists one to one so that the sum of the pairs' weights is the greatest."""
+"""Alignment: pairing two lists one to one so that the sum of the pairs' weights is as large as possible."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _INFINITY = float("inf")
 
 
 def best_alignment(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """The pairs ``(row, column)`` of the heaviest one-to-one pairing, without those of no weight.
+    """The pairs ``(row, column)`` of the heaviest one-to-one pairing; pairs without a positive weight are left out.
 
     The Hungarian method with potentials, cubic in the longer side (Jonker and Volgenant's form).
     """
@@ -24,7 +24,7 @@ def best_alignment(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
 
 
 def _assigned(cost: list[list[float]], size: int) -> list[int]:
-    """For each column, counted from 1, its row."""
+    """The row of each column, both counted from 1."""
     of_row, of_column = [0.0] * (size + 1), [0.0] * (size + 1)
     owner, way = [0] * (size + 1), [0] * (size + 1)
     for row in range(1, size + 1):
@@ -44,7 +44,7 @@ def _cheapest(
     cost: list[list[float]], row: int, column: int, of_row: list[float], of_column: list[float], least: list[float],
     used: list[bool], way: list[int],
 ) -> int:  # fmt: skip
-    """Relax the free columns from `row`; the cheapest of them."""
+    """Relax the free columns from `row`; return the cheapest one."""
     best = 0
     for c in range(1, len(used)):
         if used[c]:

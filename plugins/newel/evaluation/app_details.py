@@ -1,4 +1,4 @@
-"""What agents were made of in a turn: instructions and tools as the model saw them."""
+"""The agents of a turn: their instructions and tools as the model saw them."""
 
 from typing import Any
 

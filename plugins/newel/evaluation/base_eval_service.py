@@ -16,7 +16,7 @@ from newel_kernel import Session
 
 
 class EvaluateConfig(EvalBaseModel):
-    """With which metrics, and how many cases at once."""
+    """The metrics to compute, and how many cases to judge at once."""
 
     eval_metrics: list[EvalMetric]
     parallelism: int = Field(default=4, ge=1)
@@ -32,7 +32,7 @@ class InferenceConfig(EvalBaseModel):
 
 
 class InferenceRequest(EvalBaseModel):
-    """Which cases to run; all of the set where no ids are given."""
+    """The cases to run; without ids, all cases of the set."""
 
     app_name: str
     eval_set_id: str
@@ -41,7 +41,7 @@ class InferenceRequest(EvalBaseModel):
 
 
 class InferenceStatus(Enum):
-    """What became of a case."""
+    """How the run of a case ended."""
 
     UNKNOWN = 0
     SUCCESS = 1
@@ -70,7 +70,7 @@ class EvaluateRequest(EvalBaseModel):
 
 
 class BaseEvalService(ABC):
-    """Runs cases, and judges what came of them."""
+    """Runs cases, and judges the results."""
 
     @abstractmethod
     def perform_inference(self, inference_request: InferenceRequest) -> AsyncGenerator[InferenceResult, None]:
@@ -78,4 +78,4 @@ class BaseEvalService(ABC):
 
     @abstractmethod
     def evaluate(self, evaluate_request: EvaluateRequest) -> AsyncGenerator[EvalCaseResult, None]:
-        """Judge what cases came to; each is yielded when it is done."""
+        """Judge the results of cases; each is yielded when it is done."""

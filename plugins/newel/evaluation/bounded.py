@@ -1,4 +1,4 @@
-"""Bounded concurrency: some of many pieces of work at once, each result as soon as it is there."""
+"""Bounded concurrency: a limited number of jobs at once, each result as soon as it is ready."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ async def as_done(
 ) -> AsyncGenerator[R, None]:  # fmt: skip
     """The result of `work` for each item, in the order in which they end; no more than `limit` run at once.
 
-    The first failure ends the rest. Items are taken one by one, so a long row of them costs no memory.
+    The first failure cancels the rest. Items are taken one by one, so a long sequence costs no memory.
     """
     rest = iter(items)
     running: set[asyncio.Task[R]] = set()
@@ -34,7 +34,7 @@ async def as_done(
     finally:
         for task in running:
             task.cancel()
-        # Also what failed beside the first failure is looked at, or asyncio reports it as forgotten.
+        # Retrieves the other failures, too: asyncio reports an exception that was never retrieved.
         await asyncio.gather(*running, return_exceptions=True)
 
 

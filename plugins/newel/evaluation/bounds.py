@@ -1,4 +1,4 @@
-"""Bounds: what a case may take at most. The score is what it took, and it passes up to the threshold."""
+"""Bounds: how much a case may use at most. The score is the amount used; it passes up to the threshold."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from newel_kernel import ConfigurationError
 
 
 class BoundEvaluator(Evaluator):
-    """Holds a figure of the conversation (the largest of its turns, where `by_turn`) against the threshold."""
+    """Compares a figure of the conversation (with `by_turn`, the largest figure of a turn) with the threshold."""
 
     unit: ClassVar[str] = ""
     by_turn: ClassVar[bool] = False
@@ -27,7 +27,7 @@ class BoundEvaluator(Evaluator):
         self._bound = bound
 
     def figure(self, turns: Sequence[Invocation]) -> float | None:
-        """What some turns took; None where nobody knows."""
+        """The figure of `turns`; None where it is unknown."""
         raise NotImplementedError
 
     def evaluate_invocations(
@@ -36,7 +36,7 @@ class BoundEvaluator(Evaluator):
         expected_invocations: list[Invocation] | None = None,
         conversation_scenario: ConversationScenario | None = None,
     ) -> EvaluationResult:
-        """Hold the figures against the bound."""
+        """Compare the figures with the bound."""
         turns = []
         figures = []
         for actual, expected in paired(actual_invocations, expected_invocations):
@@ -52,7 +52,7 @@ class BoundEvaluator(Evaluator):
             )
         whole = max(figures, default=0.0) if self.by_turn else self.figure(actual_invocations)
         status = self._status(whole)
-        if not self.by_turn:  # a turn of a conversation within its bound is no failure, whatever it took
+        if not self.by_turn:  # the bound is the conversation's: a single turn neither passes nor fails
             for turn in turns:
                 turn.eval_status = EvalStatus.NOT_EVALUATED if turn.score is None else EvalStatus.INFORMATIONAL
         over = (
@@ -96,7 +96,7 @@ class MaxTokens(BoundEvaluator):
     unit: ClassVar[str] = "tokens"
 
     def figure(self, turns: Sequence[Invocation]) -> float | None:
-        """The tokens, where the model says them."""
+        """The tokens, where the model reports them."""
         used = [one.total_token_count or 0 for t in turns for one in get_all_usage_metadata(t.intermediate_data)]
         return float(sum(used)) if used else None
 
@@ -107,7 +107,7 @@ class MaxCost(BoundEvaluator):
     unit: ClassVar[str] = "US dollars"
 
     def figure(self, turns: Sequence[Invocation]) -> float | None:
-        """What the case cost; a single turn's share is not known."""
+        """The cost of the case; the share of a single turn is not known."""
         usage = accounts.get()
         return usage.of("agent").cost if usage is not None else None
 

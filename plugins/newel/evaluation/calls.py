@@ -12,7 +12,7 @@ from newel.evaluation.kinds import ArgumentMatcher
 from newel.evaluation.plugins import plugin_registry
 from newel_types import FunctionCall
 
-#: Whether the actual arguments (second) are what is expected (first).
+#: Whether the actual arguments (second) match the expected ones (first).
 Matches = Callable[[Mapping[str, Any], Mapping[str, Any]], bool]
 
 
@@ -86,7 +86,7 @@ def _number(value: object) -> bool:
 
 
 def first_difference(expected: Any, actual: Any, path: str) -> str:
-    """Where two JSON values differ first: the path, what is expected, what is there."""
+    """The first place where two JSON values differ: the path, the expected value, the actual value."""
     if isinstance(expected, Mapping) and isinstance(actual, Mapping):
         for key in [*expected, *(k for k in actual if k not in expected)]:
             if expected.get(key, _MISSING) != actual.get(key, _MISSING):

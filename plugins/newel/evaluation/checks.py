@@ -32,12 +32,12 @@ _REFUSAL = re.compile(
 
 
 class CheckCriterion(BaseCriterion):
-    """What a check looks for. Without `value` the expected answer is it, where that makes sense."""
+    """What a check looks for: `value`, or without it the expected answer, where that makes sense."""
 
     threshold: float = 1.0
     value: Any = None
     ignore_case: bool = False
-    #: Of `numeric_tolerance`: how far the number may be off.
+    #: For `numeric_tolerance`: how far the number may be off.
     tolerance: float = Field(default=0.0, ge=0)
 
 
@@ -74,15 +74,15 @@ class CheckEvaluator(TurnEvaluator):
         return value
 
     def folded(self, text: str) -> str:
-        """`text` as it is compared."""
+        """`text` in the form in which it is compared."""
         return text.casefold() if self.criterion.ignore_case else text
 
 
 class Contains(CheckEvaluator):
-    """`contains`: a text, or each of a list."""
+    """`contains`: a text, or every text of a list."""
 
     def problem(self, answer: str, reference: str | None) -> str | None:
-        """The first text that is not there."""
+        """The first text that the answer lacks."""
         value = self.wanted(reference)
         texts = value if isinstance(value, list) else [value]
         missing = [text for text in texts if self.folded(str(text)) not in self.folded(answer)]
@@ -100,7 +100,7 @@ class Matches(CheckEvaluator):
             raise ConfigurationError(f"the value of {self.name} is no pattern: {error}") from None
 
     def problem(self, answer: str, reference: str | None) -> str | None:
-        """Whether it is found."""
+        """Whether the pattern is found."""
         return None if self._pattern.search(answer) else f"the answer has no match of {self._pattern.pattern!r}"
 
 
@@ -108,17 +108,17 @@ class Equals(CheckEvaluator):
     """`equals`: the answer, without white space around it."""
 
     def problem(self, answer: str, reference: str | None) -> str | None:
-        """Whether it is the same."""
+        """Whether the texts are equal."""
         value = str(self.wanted(reference)).strip()
         same = self.folded(answer.strip()) == self.folded(value)
         return None if same else f"expected {value!r}, and the answer was {answer.strip()!r}"
 
 
 class FitsSchema(CheckEvaluator):
-    """`json_schema`: the answer is JSON (a fence around it may stand) that fits the schema."""
+    """`json_schema`: the answer is JSON that fits the schema; a code fence around it is allowed."""
 
     def prepare(self) -> None:
-        """Load what checks schemas."""
+        """Load the validator; refuse a broken schema."""
         try:
             jsonschema = import_module("jsonschema")
         except ImportError:
@@ -143,7 +143,7 @@ class FitsSchema(CheckEvaluator):
 
 
 class NumberIsNear(CheckEvaluator):
-    """`numeric_tolerance`: the answer has a number that is as far off as `tolerance`, no more."""
+    """`numeric_tolerance`: the answer has a number that is off by `tolerance` at most."""
 
     def problem(self, answer: str, reference: str | None) -> str | None:
         """Whether a number of the answer is near enough."""
@@ -161,7 +161,7 @@ def _numbers(text: str) -> list[float]:
 
 
 class Refuses(CheckEvaluator):
-    """`refuses`: the answer declines (in English words); with the value false it does not."""
+    """`refuses`: the answer declines (in English words); with the value false it must not decline."""
 
     def problem(self, answer: str, reference: str | None) -> str | None:
         """Whether it declines."""
@@ -172,10 +172,10 @@ class Refuses(CheckEvaluator):
 
 
 class IsInLanguage(CheckEvaluator):
-    """`language`: a code such as `en`."""
+    """`language`: the language of the answer, as a code such as `en`."""
 
     def prepare(self) -> None:
-        """Refuse a language that cannot be told."""
+        """Refuse a language that cannot be recognised."""
         value = str(self.wanted(None))
         if value not in LANGUAGES:
             raise ConfigurationError(
@@ -184,7 +184,7 @@ class IsInLanguage(CheckEvaluator):
             )
 
     def problem(self, answer: str, reference: str | None) -> str | None:
-        """Whether it is that language."""
+        """Whether the answer is in that language."""
         language = language_of(answer)
         if language == self.criterion.value:
             return None

@@ -18,8 +18,8 @@ from newel_kernel import ConfigurationError
 def load_function(path: str, folder: str | Path | None = None) -> Any:
     """The function ``package.module.name``.
 
-    Its module must lie in `folder` (an agent's own; by default the present one), beside it, or in a package that
-    brings plugins: else it is refused before anything is imported. ImportError where it cannot be imported.
+    Its module must be in `folder` (an agent's; by default the current one), next to it, or in a package that provides
+    plugins. Otherwise it is refused before anything is imported. ImportError where the import fails.
     """
     module, _, name = path.rpartition(".")
     if not module or not all(part.isidentifier() for part in path.split(".")):

@@ -1,4 +1,4 @@
-"""Criteria: the threshold of a metric, and what else a metric wants to be told."""
+"""Criteria: the threshold of a metric, and its other settings."""
 
 import re
 from enum import Enum, IntEnum
@@ -33,7 +33,7 @@ class JudgeModelOptions(EvalBaseModel):
 
 
 class BaseCriterion(EvalBaseModel):
-    """A threshold: a score passes when it is at least that. Extra keys are kept for more specific criteria."""
+    """A threshold: a score passes when it reaches it. Extra keys are kept for more specific criteria."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -91,8 +91,8 @@ class ArgumentMatch(str, Enum):  # noqa: UP042 - str() shows the member, as in t
 class ToolArguments(EvalBaseModel):
     """How the arguments of one tool are compared.
 
-    Only `keys`, where given; a value that `regex` names must match fully; a number may differ by `tolerance` (the
-    default for keys that are not listed is `exact`). `matcher` names a plugin's ArgumentMatcher.
+    With `keys`, only these are compared. The value of a key in `regex` must match its pattern fully; the number of a
+    key in `tolerance` may differ by that much; other values must be equal. `matcher` names a plugin's ArgumentMatcher.
     """
 
     mode: ArgumentMatch = ArgumentMatch.EXACT
@@ -109,7 +109,7 @@ class ToolTrajectoryCriterion(BaseCriterion):
 
     match_type: _MatchType = _MatchType.EXACT
     ignore_args: bool = False
-    #: How arguments are compared where `tools` does not say it for a tool.
+    #: How the arguments of tools that `tools` does not list are compared.
     arguments: ArgumentMatch = ArgumentMatch.EXACT
     tools: dict[str, ToolArguments] = Field(default_factory=dict)
 

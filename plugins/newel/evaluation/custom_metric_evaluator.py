@@ -1,4 +1,4 @@
-"""CustomMetricEvaluator: a metric that is a function of the user's own."""
+"""CustomMetricEvaluator: a metric that is the user's own function."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from newel.evaluation.evaluator import EvaluationResult, Evaluator
 class CustomMetricEvaluator(Evaluator):
     """Calls ``function(eval_metric, actual, expected, conversation_scenario)``, which may be plain or async.
 
-    The threshold is in the metric's criterion; the metric's older field is None in the call.
+    The function finds the threshold in the metric's criterion; the metric's older field is None in the call.
     """
 
     def __init__(self, eval_metric: EvalMetric, function: Any) -> None:

@@ -1,4 +1,4 @@
-"""Effects: tools that change something do not run in an evaluation unless somebody allows it."""
+"""Effects: tools that change something do not run in an evaluation unless the caller allows it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from newel_kernel import BaseTool, Effect, LlmRequest, LlmResponse
 
 
 class EffectGate:
-    """Which tools of an agent may run in a case. Calls of models pass."""
+    """Decides which tools of an agent may run in a case. Model calls pass."""
 
     def __init__(self, case: EvalCase, allow_effects: bool) -> None:
         self._allow_effects = allow_effects
@@ -21,14 +21,14 @@ class EffectGate:
         ]
 
     async def before_model(self, key: str, request: LlmRequest) -> LlmResponse | None:
-        """Let the call be made."""
+        """Let the call through."""
         return None
 
     async def after_model(self, key: str, response: LlmResponse) -> None:
-        """Nothing is noted."""
+        """Do nothing."""
 
     async def model_failed(self, key: str, request: LlmRequest, error: Exception) -> LlmResponse | None:
-        """The failure stays the agent's."""
+        """Leave the failure to the agent."""
         return None
 
     def before_tool(self, tool: BaseTool, args: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -47,6 +47,6 @@ class EffectGate:
 
 
 def declares_effects(tool: BaseTool) -> bool:
-    """Whether the tool's author said that a call changes something; the default of all tools says nothing."""
+    """Whether the tool's author declared that a call changes something; the default of all tools declares nothing."""
     declares = "effect" in vars(tool) or any("effect" in vars(cls) for cls in type(tool).__mro__ if cls is not BaseTool)
     return declares and tool.effect is not Effect.PURE

@@ -26,14 +26,14 @@ class CountEvaluator(Evaluator):
     """Counts something in each turn; the conversation has the mean over all turns."""
 
     def __init__(self, eval_metric: EvalMetric | None = None) -> None:
-        """The metric is not needed: counts have no criterion."""
+        """The metric may be omitted: counts have no criterion."""
 
     def count(self, turn: Invocation) -> float | None:
         """The count of a turn, None where nothing was recorded."""
         raise NotImplementedError
 
     def details(self, turns: Sequence[Invocation]) -> EvalMetricResultDetails | None:
-        """The count of some turns in its parts."""
+        """The parts that the count of `turns` consists of."""
         return None
 
     def evaluate_invocations(
@@ -77,14 +77,14 @@ class InferenceCallCountEvaluator(CountEvaluator):
     """`inference_call_count_v1`."""
 
     def count(self, turn: Invocation) -> float:
-        """The events that came from a model, by their usage or the model's version."""
+        """The events from a model, recognised by their usage or the model's version."""
         data = turn.intermediate_data
         events = data.invocation_events if isinstance(data, InvocationEvents) else ()
         return float(sum(1 for e in events if e.usage_metadata is not None or e.model_version))
 
 
 class TokenUsageEvaluator(CountEvaluator):
-    """`token_usage_v1`: a turn without usage counts as nothing in the mean."""
+    """`token_usage_v1`: a turn without usage counts as 0 in the mean."""
 
     def count(self, turn: Invocation) -> float | None:
         """All tokens."""

@@ -1,4 +1,4 @@
-"""EvalCase and Invocation: what is put to an agent, what is expected, and what came of it."""
+"""EvalCase and Invocation: what an agent is asked, what is expected, and what it did."""
 
 from typing import Any, Self, TypeAlias
 
@@ -25,7 +25,7 @@ class IntermediateData(EvalBaseModel):
 
     tool_uses: list[FunctionCall] = Field(default_factory=list)
     tool_responses: list[FunctionResponse] = Field(default_factory=list)
-    #: ``(author, parts)`` of each text on the way.
+    #: ``(author, parts)`` of each intermediate text.
     intermediate_responses: list[tuple[str, list[Part]]] = Field(default_factory=list)
 
 
@@ -69,7 +69,7 @@ StaticConversation: TypeAlias = list[Invocation]
 
 
 class SessionInput(EvalBaseModel):
-    """The session that a case starts from. A session of `session_id` that exists is used as it is."""
+    """The session that a case starts from. An existing session of `session_id` is used as it is."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -82,7 +82,7 @@ class SessionInput(EvalBaseModel):
 class EvalCase(EvalBaseModel):
     """A conversation with its expectations, or a scenario for a simulated user. Unknown keys are kept.
 
-    From `tags` on the fields are newel's own; google-adk's tools keep them unread.
+    From `tags` on the fields are newel's own; google-adk's tools keep them without reading them.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -93,20 +93,20 @@ class EvalCase(EvalBaseModel):
     session_input: SessionInput | None = None
     creation_timestamp: float = 0.0
     rubrics: list[Rubric] | None = None
-    #: The state that the session should have in the end, for the metric `session_state_match`.
+    #: The state that the session should have at the end, for the metric `session_state_match`.
     final_session_state: SessionState = Field(default_factory=dict)
     tags: list[str] = Field(default_factory=list)
     #: Why the case does not run.
     skip: str | bool = False
-    #: Why the case is expected to fail; that it passes is then reported.
+    #: Why the case is expected to fail; if it passes, that is reported.
     xfail: str | bool = False
-    #: How often the case runs, where the run does not say it.
+    #: How often the case runs; None: as often as the run says.
     repeats: int | None = Field(default=None, ge=1)
     #: Thresholds or criteria of this case by metric; they override those of the set.
     criteria: dict[str, Any] = Field(default_factory=dict)
     #: The same for single turns, by the turn's number from 0.
     turn_criteria: dict[int, dict[str, Any]] = Field(default_factory=dict)
-    #: What people found, by metric: true or false. Judges are compared with it.
+    #: The verdicts of people by metric: true or false. Judges are compared with them.
     human_label: dict[str, bool] = Field(default_factory=dict)
     #: Where the case comes from.
     source: dict[str, Any] | None = None
@@ -160,7 +160,7 @@ def get_all_tool_calls_with_responses(intermediate_data: IntermediateDataType | 
 def get_all_usage_metadata(
     intermediate_data: IntermediateDataType | None,
 ) -> list[GenerateContentResponseUsageMetadata]:
-    """What each model call of a turn used, where it said so."""
+    """The usage of each model call of a turn, where it was reported."""
     if not isinstance(intermediate_data, InvocationEvents):
         return []
     return [e.usage_metadata for e in intermediate_data.invocation_events if e.usage_metadata is not None]

@@ -16,7 +16,7 @@ from newel.evaluation.simulation.user_simulator import BaseUserSimulatorConfig, 
 from newel_kernel import ConfigurationError
 
 CriterionOrThreshold = float | SerializeAsAny[BaseCriterion]
-#: What every run reports by itself.
+#: The metrics that every run reports without being asked.
 EFFICIENCY = (
     PrebuiltMetrics.TOOL_CALL_COUNT_V1.value,
     PrebuiltMetrics.INFERENCE_CALL_COUNT_V1.value,
@@ -36,7 +36,7 @@ class FunctionName(EvalBaseModel):
 
 
 class CustomMetricConfig(EvalBaseModel):
-    """A metric of the user's own."""
+    """A user-defined metric."""
 
     code_config: FunctionName
     metric_info: MetricInfo | None = None
@@ -62,7 +62,7 @@ class EvalConfig(EvalBaseModel):
     def _canonical(cls, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        # A check that needs no threshold has a `value` alone.
+        # A check may give only its `value`: the threshold is then 1.
         return {
             canonical_name(name): {"threshold": 1.0, **one} if isinstance(one, dict) and "value" in one else one
             for name, one in value.items()
@@ -105,7 +105,7 @@ def _problem(error: ErrorDetails) -> str:
 
 
 def append_default_efficiency_metrics(eval_metrics: list[EvalMetric]) -> list[EvalMetric]:
-    """`eval_metrics` with the informational ones that are not among them."""
+    """`eval_metrics` and the informational metrics that they lack."""
     names = {metric.metric_name for metric in eval_metrics}
     return [*eval_metrics, *(EvalMetric(metric_name=name) for name in EFFICIENCY if name not in names)]
 

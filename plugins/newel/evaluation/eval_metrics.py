@@ -60,7 +60,7 @@ class PrebuiltMetrics(Enum):
 
     @classmethod
     def _missing_(cls, value: object) -> Self | None:
-        """The member of a name that only the specification prints."""
+        """The member for a name that occurs only in the specification."""
         name = canonical_name(value)
         return None if name == value else cls(name)
 
@@ -78,7 +78,7 @@ def canonical_name(name: object) -> str:
 
 
 class EvalMetric(EvalBaseModel):
-    """A metric with its threshold. `threshold` is older; the criterion has it, too, and more."""
+    """A metric with its threshold. The field `threshold` is older; the criterion holds it, too, and more settings."""
 
     metric_name: str
     threshold: float | None = None
@@ -92,7 +92,7 @@ class EvalMetric(EvalBaseModel):
 
     @property
     def bar(self) -> float | None:
-        """The score that passes; the criterion's before the older field."""
+        """The score that passes: the criterion's threshold, else the older field."""
         return self.criterion.threshold if self.criterion is not None else self.threshold
 
 
@@ -153,7 +153,7 @@ class Interval(EvalBaseModel):
 
 
 class MetricValueInfo(EvalBaseModel):
-    """What values a metric has; no interval: any."""
+    """The values that a metric can have; without an interval, any."""
 
     interval: Interval | None = None
 
@@ -168,7 +168,7 @@ class MetricInfo(EvalBaseModel):
 
 
 class MetricInfoProvider(Protocol):
-    """Whatever describes a metric."""
+    """An object that describes a metric."""
 
     def get_metric_info(self) -> MetricInfo:
         """The description."""

@@ -28,7 +28,7 @@ class EvalCaseResult(EvalBaseModel):
     user_id: str | None = None
     #: Why the case has no result, or what was noted about it.
     error_message: str | None = None
-    #: Which repeat it is, from 0.
+    #: The number of the repeat, from 0.
     repeat: int | None = None
 
 

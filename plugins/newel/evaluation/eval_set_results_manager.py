@@ -12,12 +12,12 @@ from newel.evaluation.eval_result import EvalCaseResult, EvalSetResult
 from newel_kernel import seam
 
 _NO_NAME = re.compile(r"[/\x00-\x1f]")
-#: Bytes of the names of app and set; with time, ending and what a file is called while it is written it fits anywhere.
+#: The most bytes of app and set in a name: with the time, the ending and a temporary suffix it still fits anywhere.
 _LONGEST = 160
 
 
 def result_name(app_name: str, eval_set_id: str, created: float, taken: Collection[str] = ()) -> str:
-    """The name of a result, which is that of its file: what no name of a file can hold is left out."""
+    """The name of a result, which is also its file's name: characters that file names cannot hold are replaced."""
     whole = f"{app_name}_{eval_set_id}"
     name, data = _NO_NAME.sub("_", f"{whole}_{created}"), whole.encode(errors="replace")
     if len(data) <= _LONGEST and name not in taken:
@@ -40,9 +40,9 @@ def create_eval_set_result(app_name: str, eval_set_id: str, eval_case_results: l
 
 
 class PendingResults:
-    """The results of one run over one set while the run goes on, each added as it ends; all are saved in the end.
+    """The results of one run over one set while it is running: each is added as it ends, and all are saved at the end.
 
-    This one holds them. A manager that can write them away overrides it, so that a long run needs no memory.
+    This class keeps them in memory. A manager that can write them to disk overrides it, so that a long run needs none.
     """
 
     def __init__(self, save: Callable[[list[EvalCaseResult]], None]) -> None:
@@ -50,7 +50,7 @@ class PendingResults:
         self._results: dict[int, EvalCaseResult] = {}
 
     def add(self, number: int, result: EvalCaseResult) -> None:
-        """Take a result; the numbers say in which order they are saved."""
+        """Add a result; the numbers give the order in which results are saved."""
         self._results[number] = result
 
     def save(self) -> None:
@@ -58,7 +58,7 @@ class PendingResults:
         self._save([self._results[number] for number in sorted(self._results)])
 
     def close(self) -> None:
-        """Forget what was added."""
+        """Discard what was added."""
         self._results.clear()
 
 
@@ -66,7 +66,7 @@ class EvalSetResultsManager(ABC):
     """Keeps results by app and name."""
 
     def pending(self, app_name: str, eval_set_id: str) -> PendingResults:
-        """Where the results of a run go as they end."""
+        """The collector of a run's results as they end."""
         return PendingResults(partial(self.save_eval_set_result, app_name, eval_set_id))
 
     @abstractmethod

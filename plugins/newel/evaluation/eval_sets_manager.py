@@ -14,7 +14,7 @@ _ID = re.compile(r"[a-zA-Z0-9_]+")
 
 
 class EvalSetsManager(ABC):
-    """Keeps eval sets by app and id. Storage implements `get_eval_set`, `_store` and `list_eval_sets`."""
+    """Keeps eval sets by app and id. A store implements `get_eval_set`, `store` and `list_eval_sets`."""
 
     @abstractmethod
     def get_eval_set(self, app_name: str, eval_set_id: str) -> EvalSet | None:
@@ -29,7 +29,7 @@ class EvalSetsManager(ABC):
         """Write a set, whole or not at all."""
 
     def create_eval_set(self, app_name: str, eval_set_id: str) -> EvalSet:
-        """An empty set; ValueError for a bad id and for one that is taken."""
+        """Create an empty set; ValueError for a bad id or a taken one."""
         check_id(eval_set_id)
         check_app(app_name)
         if self.get_eval_set(app_name, eval_set_id) is not None:
@@ -89,12 +89,12 @@ def _find(eval_set: EvalSet, eval_case_id: str) -> EvalCase | None:
 
 
 def check_id(eval_set_id: str) -> None:
-    """Refuse an id that is no file name everywhere."""
+    """Refuse an id that is not a valid file name on every system."""
     if not _ID.fullmatch(eval_set_id):
         raise ValueError(f"invalid eval set id {eval_set_id!r}: use letters, digits and '_' only")
 
 
 def check_app(app_name: str) -> None:
-    """Refuse an app's name that leads out of the folder of apps."""
+    """Refuse an app name that leads out of the apps' folder."""
     if not app_name or app_name in (".", "..") or any(mark in app_name for mark in ("/", "\\", "\0")):
         raise ValueError(f"invalid app name {app_name!r}: it must be the name of a folder, without separators")

@@ -12,7 +12,7 @@ from newel_types import Content, Part
 
 
 class EvaluationGenerator:
-    """Makes Invocations of what happened."""
+    """Makes Invocations of stored events."""
 
     @staticmethod
     def convert_events_to_eval_invocations(

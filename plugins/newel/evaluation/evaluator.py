@@ -24,7 +24,7 @@ class PerInvocationResult(EvalBaseModel):
     score: float | None = None
     eval_status: EvalStatus = EvalStatus.NOT_EVALUATED
     rubric_scores: list[RubricScore] | None = None
-    #: More than the rubrics' scores: why, how many tokens, how long.
+    #: Details beyond the rubrics' scores: the reason, the tokens, the duration.
     details: EvalMetricResultDetails | None = None
 
 
@@ -49,7 +49,7 @@ class Evaluator(ABC):  # noqa: B024 - subclasses may be plain or async, so nothi
 
     @property
     def judges(self) -> Sequence[str]:
-        """The addresses of the models that it asks; a run that has none of one of them does not begin."""
+        """The addresses of the models that it asks; a run does not begin if one of them is not available."""
         options = getattr(self, "_options", None)
         return options.judges if isinstance(options, JudgeModelOptions) else ()
 

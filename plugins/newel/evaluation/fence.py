@@ -1,7 +1,7 @@
-"""Fences around text that a judge must not obey, and their removal from what the judge answers.
+"""Fences around text that a judge must not obey, and their removal from the judge's answer.
 
-What an agent wrote may look like a verdict. In a prompt it stands between marks that it cannot know, and when a judge
-repeats it, the repetition is taken out before the verdict is read.
+An agent's text may look like a verdict. In a prompt it stands between marks that its author cannot know, and when a
+judge repeats it, the repetition is removed before the verdict is read.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ class Fence:
     """The marks of one prompt, and the texts that were put between them."""
 
     def __init__(self, *texts: str) -> None:
-        # Of the texts themselves, so that the same prompt has the same marks; nobody can write a text that has its own.
+        # Derived from the texts, so that the same prompt has the same marks; no text can contain its own marks.
         mark = hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:12]
         self.open, self.close = f"<data-{mark}>", f"</data-{mark}>"
         self._texts: list[str] = []
 
     @property
     def note(self) -> str:
-        """What the judge has to know about the marks."""
+        """The note that explains the marks to the judge."""
         return _NOTE.format(open=self.open, close=self.close)
 
     def around(self, text: str) -> str:
@@ -36,7 +36,7 @@ class Fence:
         return f"{self.open}\n{text.replace(self.close, '')}\n{self.close}"
 
     def without_echo(self, answer: str, verdicts: re.Pattern[str]) -> str:
-        """A judge's answer without the fenced texts that it repeats and that look like `verdicts`."""
+        """A judge's answer without the repeated fenced texts that look like `verdicts`."""
         answer = re.sub(f"{re.escape(self.open)}.*?{re.escape(self.close)}", "", answer, flags=re.DOTALL)
         return without(answer, (text for text in self._texts if verdicts.search(text)))
 

@@ -16,18 +16,18 @@ from pydantic import BaseModel, ValidationError
 from newel_kernel import ConfigurationError, seam
 
 M = TypeVar("M", bound=BaseModel)
-#: No more problems than fit on a screen.
+#: The most problems that an error lists.
 _MOST = 5
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write `text`, durable before it takes the place of what was there."""
+    """Write `text`; it is durable before it replaces the old file."""
     write_pieces(path, [text.encode()])
 
 
 def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
-    """Write what `pieces` yields, one after the other, so that no file has to fit into memory."""
+    """Write `pieces` one after the other, so that a file need not fit into memory."""
     part = path.with_name(f"{path.name}.{seam.new_id()[:8]}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -44,7 +44,7 @@ def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
 
 
 def remove_parts(path: Path) -> None:
-    """Remove what a process that was killed left of a file that it wrote."""
+    """Remove the half-written files of `path` that a killed process left behind."""
     for part in path.parent.glob(f"{escape(path.name)}.*.part"):
         part.unlink(missing_ok=True)
 
@@ -67,7 +67,7 @@ def plain_bytes(value: object) -> bytes:
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """What a file holds; a ConfigurationError where it cannot be read."""
+    """The bytes of a file; a ConfigurationError where it cannot be read."""
     try:
         return Path(path).read_bytes()
     except OSError as error:
@@ -75,7 +75,7 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def read_text(path: str | Path) -> str:
-    """The text of a file; a ConfigurationError where it cannot be had."""
+    """The text of a file; a ConfigurationError where it cannot be read."""
     data = read_bytes(path)
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")

@@ -76,7 +76,7 @@ class FinalResponseMatchV2Evaluator(LlmAsJudge):
 
 
 def _label(answer: str) -> Label:
-    """The label under the field, or under the misnamed one; the last, which a judge gives after its reasons."""
+    """The label under the field, or under the misnamed field; the last one, which a judge gives after its reasons."""
     valid = _VALID.findall(answer)
     if valid:
         return label_of(valid[-1])

@@ -19,7 +19,7 @@ from newel.evaluation.local_eval_set_results_manager import SUFFIX, Spool, resul
 class GcsEvalSetResultsManager(EvalSetResultsManager):
     """Results in ``gs://<bucket>/<app>/evals/eval_history/<app>_<set>_<time>.evalset_result.json``.
 
-    `options` are `credentials` and `project`. A ValueError where there is no such bucket.
+    `options` are `credentials` and `project`. ValueError where the bucket does not exist.
     """
 
     def __init__(self, bucket_name: str, **options: Any) -> None:
@@ -33,7 +33,7 @@ class GcsEvalSetResultsManager(EvalSetResultsManager):
         self._write(app_name, eval_set_id, (result_bytes(one) for one in eval_case_results))
 
     def pending(self, app_name: str, eval_set_id: str) -> PendingResults:
-        """Results that wait in a file without a name, in the machine's folder for such."""
+        """Results that wait in an unnamed file, in the machine's temporary folder."""
         check_app(app_name)
         return Spool(Path(gettempdir()), partial(self._write, app_name, eval_set_id))
 

@@ -14,7 +14,7 @@ from newel.evaluation.local_eval_sets_manager import SUFFIX, dump_eval_set
 class GcsEvalSetsManager(EvalSetsManager):
     """Eval sets in ``gs://<bucket>/<app>/evals/eval_sets/<eval_set_id>.evalset.json``.
 
-    `options` are `credentials` and `project`. A ValueError where there is no such bucket.
+    `options` are `credentials` and `project`. ValueError where the bucket does not exist.
     """
 
     def __init__(self, bucket_name: str, **options: Any) -> None:

@@ -32,7 +32,7 @@ says when asked, step by step"}}]}}
 async def generated_scenarios(
     agent: BaseAgent, config: ConversationGenerationConfig
 ) -> list[ConversationScenario]:  # fmt: skip
-    """The scenarios; a ModelError where the model's answer is none."""
+    """The scenarios; a ModelError where the model's answer does not hold any."""
     text = _PROMPT.format(
         count=config.count,
         agents="\n".join(_described(agent)),
@@ -51,7 +51,7 @@ async def generated_scenarios(
 
 
 def _described(agent: BaseAgent) -> list[str]:
-    """An agent and those below it, a line each."""
+    """An agent and its sub-agents, a line each."""
     instruction = getattr(agent, "instruction", "")
     text = instruction if isinstance(instruction, str) else ""
     tools = [getattr(tool, "name", None) or getattr(tool, "__name__", "") for tool in getattr(agent, "tools", ())]

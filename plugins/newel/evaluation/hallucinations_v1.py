@@ -75,7 +75,7 @@ class HallucinationsV1Evaluator(Evaluator):
         self._threshold = eval_metric.bar
         options = self._criterion.judge_model_options
         self._options = options
-        #: One, unless the criterion says otherwise itself.
+        #: One sample, unless the criterion sets another number.
         self._samples = options.num_samples if "num_samples" in options.model_fields_set else 1
 
     async def evaluate_invocations(
@@ -94,7 +94,7 @@ class HallucinationsV1Evaluator(Evaluator):
         for step in self._steps(actual):
             try:
                 score = await self._step(step)
-            except Exception as failure:  # noqa: BLE001 - a judge is a plugin's; its failure is this answer's only
+            except Exception as failure:  # noqa: BLE001 - a judge may be a plugin's; only this answer fails
                 error = f"the judge failed: {type(failure).__name__}: {failure}"
                 continue
             if score is not None:

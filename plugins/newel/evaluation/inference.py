@@ -1,4 +1,4 @@
-"""Inference: one case put to an agent, in a session, with stores, of its own."""
+"""Inference: one case run against an agent, in its own session and with its own stores."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 DEFAULT_APP = "EvaluationGenerator"
 DEFAULT_USER = "test_user_id"
 SESSION_PREFIX = "adk-eval-session-"
-#: Says a message to the agent; the turn, and its events, the user's among them.
+#: Sends a message to the agent; returns the turn and its events, including the user's.
 Turn = Callable[[Content], Awaitable[tuple[Invocation, Sequence[Event]]]]
 
 
 @dataclass(slots=True)
 class Stores:
-    """What cases keep their things in; a store that is not given is made anew for each case."""
+    """The stores that cases use; each case gets a new one in place of a store that is not given."""
 
     session: BaseSessionService | None = None
     artifact: BaseArtifactService | None = None
@@ -51,7 +51,7 @@ class Stores:
 
 @dataclass(slots=True)
 class Stage:
-    """An agent, ready to be put to cases."""
+    """An agent, ready to run cases."""
 
     agent: BaseAgent
     app: App | None = None
@@ -61,7 +61,7 @@ class Stage:
 
     @property
     def composition(self) -> Composition:
-        """What runs: the distribution, the app's plugins, and what records the turns."""
+        """What runs: the distribution, the app's plugins, and the plugin that records the turns."""
         if self._composition is None:
             plugins = [RecordingPlugin("evaluation_recording"), *(self.app.plugins if self.app is not None else ())]
             self._composition = newel_compose.extend(newel_compose.compose_once(self.distribution), plugins)
@@ -84,9 +84,9 @@ async def infer_case(
     stage: Stage, request: tuple[str, str], case: EvalCase, simulator: UserSimulator, session_id: str,
     live_seconds: float | None = None,
 ) -> InferenceResult:  # fmt: skip
-    """What the agent does with a case of ``(app, set)``; a failure is a result, too.
+    """Run the agent on a case of ``(app, set)``; a failure is a result, too.
 
-    With `live_seconds` it runs over a live connection, and each of its turns may take so long.
+    With `live_seconds` it runs over a live connection, and each turn may take that long.
     """
     place = case.session_input
     runner = stage.runner((place.app_name if place is not None else "") or DEFAULT_APP)
@@ -105,7 +105,7 @@ async def infer_case(
         else:
             result.inferences = await _converse_live(runner, user, session.id, simulator, live_seconds)
         result.status = InferenceStatus.SUCCESS
-    except Exception as error:  # noqa: BLE001 - an agent and its tools are the user's; one case fails, the others run
+    except Exception as error:  # noqa: BLE001 - the agent and its tools are user code; one case fails, the others run
         result.status = InferenceStatus.FAILURE
         result.error_message = f"{type(error).__name__}: {error}"
     result.session_details = await runner.session_service.get_session(
@@ -142,7 +142,7 @@ async def _converse(turn: Turn, simulator: UserSimulator) -> list[Invocation]:
 async def _converse_live(
     runner: Runner, user: str, session_id: str, simulator: UserSimulator, seconds: float
 ) -> list[Invocation]:
-    # What drives live connections loads with the first of them.
+    # The driver of live connections loads with the first of them.
     live = import_module("newel.evaluation.live_inference")
     async with live.live_conversation(runner, user, session_id, seconds) as conversation:
         return await _converse(conversation.turn, simulator)

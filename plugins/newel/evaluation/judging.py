@@ -98,7 +98,7 @@ def _with_criterion(metric: EvalMetric, value: Any) -> EvalMetric:
 
 
 def _with_rubrics(case: EvalCase, actual: Turns) -> Turns:
-    """The turns with the rubrics of the case and of the turns that are expected."""
+    """The turns with the rubrics of the case and of the expected turns."""
     turns = []
     for number, turn in enumerate(actual):
         expected = case.conversation[number] if case.conversation and number < len(case.conversation) else None
@@ -129,7 +129,7 @@ async def _evaluate(
             own = {canonical_name(name): value for name, value in criteria.items()}.get(metric.metric_name)
             if own is not None and 0 <= number < len(actual):
                 await _judge_turn_by_itself(_with_criterion(metric, own), registry, case, actual, number, evaluation)
-    except Exception as error:  # noqa: BLE001 - a metric is a plugin's; it does not judge, the others do
+    except Exception as error:  # noqa: BLE001 - a metric may be a plugin's; it has no score, the others do
         details = EvalMetricResultDetails(error=f"{type(error).__name__}: {error}")
         turns = [PerInvocationResult.model_construct(actual_invocation=t, details=details) for t in actual]
         return EvaluationResult.model_construct(per_invocation_results=turns, details=details)
@@ -152,7 +152,7 @@ async def _judge_turn_by_itself(
     metric: EvalMetric, registry: MetricEvaluatorRegistry, case: EvalCase, actual: Turns, number: int,
     evaluation: EvaluationResult,
 ) -> None:  # fmt: skip
-    """Replace the result of a turn that has a criterion of its own; where it fails, the conversation does."""
+    """Replace the result of a turn that has its own criterion; where the turn fails, so does the conversation."""
     expected = case.conversation[number : number + 1] if case.conversation is not None else None
     alone = await _computed(metric, registry, case, actual[number : number + 1], expected)
     turn = alone.per_invocation_results[0]

@@ -1,4 +1,4 @@
-"""The kinds that evaluation consumes: metrics, and what stands beside them."""
+"""The kinds that evaluation consumes: metrics, and everything around them."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric(Loader):
-    """A metric of that name. `load` imports and returns its Evaluator class, which is called with `eval_metric=`."""
+    """The metric `name`. `load` imports and returns its Evaluator class, which is called with `eval_metric=`."""
 
     description: str = ""
     #: The lowest and the highest score; None: any number.
     interval: tuple[float, float] | None = (0.0, 1.0)
-    #: Compares with what is expected.
+    #: Whether it compares with an expectation.
     needs_reference: bool = False
-    #: Asks a model.
+    #: Whether it asks a model.
     needs_judge: bool = False
-    #: Reports, and neither passes nor fails; it takes no threshold.
+    #: Whether it only reports, and neither passes nor fails; it takes no threshold.
     informational: bool = False
-    #: A cost: its score passes up to the threshold, and less of it is better.
+    #: Whether it is a cost: its score passes up to the threshold, and less is better.
     less_is_better: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeBackend(Loader):
-    """Computes metrics by another way than a judge model, where `backend` of their criterion names it.
+    """Computes metrics without a judge model, where `backend` in their criterion names it.
 
     `load` imports and returns its Evaluator class, which is called with `eval_metric=`.
     """
@@ -49,14 +49,14 @@ class JudgeBackend(Loader):
 class EvalStorage(Descriptor):
     """Keeps eval sets and results; `name` is the scheme of its URIs, as in ``--eval_storage_uri gs://bucket``."""
 
-    #: From the URI.
+    #: Opens the managers of a URI.
     open: Callable[[str], tuple[EvalSetsManager, EvalSetResultsManager]]
     description: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArgumentMatcher(Descriptor):
-    """Says whether the arguments of a call (second) are what is expected (first)."""
+    """Says whether the arguments of a call (second) match the expected ones (first)."""
 
     matches: Callable[[Mapping[str, Any], Mapping[str, Any]], bool]
     description: str = ""
@@ -90,7 +90,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceTable(Descriptor):
-    """What models cost. `price` gives that of a model's name, or None where the table has none."""
+    """Prices of models. `price` returns the price for a model's name, or None where the table has none."""
 
     price: Callable[[str], Price | None]
     description: str = ""
@@ -98,17 +98,17 @@ class PriceTable(Descriptor):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseSource(Descriptor):
-    """Reads cases of another format; `reads` says by name and content whether a file is one of its own."""
+    """Reads cases of another format; `reads` says by name and content whether it can read a file."""
 
     reads: Callable[[str, str], bool]
-    #: From the file's name and text.
+    #: Makes the cases from the file's name and text.
     cases: Callable[[str, str], Iterable[EvalCase]]
     description: str = ""
 
 
 @hookspec
 def register_metrics(settings: Settings) -> Sequence[Metric]:
-    """Metrics: a name, and what imports the Evaluator class that computes it.
+    """Metrics: a name, and a function that imports the Evaluator class that computes it.
 
     >>> from newel.evaluation import plugin
     >>> def load_brevity():
@@ -144,7 +144,7 @@ def register_judge_backends(settings: Settings) -> Sequence[JudgeBackend]:
 
 @hookspec
 def register_eval_storages(settings: Settings) -> Sequence[EvalStorage]:
-    """Where eval sets come from and results go to, besides files, by the scheme of a URI.
+    """Storages of eval sets and results other than files, by the scheme of a URI.
 
     >>> from newel.evaluation import plugin
     >>> from newel.evaluation.in_memory_eval_set_results_manager import InMemoryEvalSetResultsManager
@@ -218,7 +218,7 @@ def register_report_formats(settings: Settings) -> Sequence[ReportFormat]:
 
 @hookspec
 def register_price_tables(settings: Settings) -> Sequence[PriceTable]:
-    """What models cost; the first table that knows a model counts.
+    """Prices of models; the first table that knows a model counts.
 
     >>> from newel.evaluation import plugin
     >>> from newel.evaluation.kinds import Price

@@ -26,10 +26,10 @@ LANGUAGES = (*_SETS, *(name for name, _ in _SCRIPTS))
 
 
 def language_of(text: str) -> str | None:
-    """The code of the language; None where nothing tells."""
+    """The code of the language; None where nothing indicates one."""
     letters = sum(char.isalpha() for char in text)
     for name, pattern in _SCRIPTS:
-        # A few kana make Chinese characters Japanese; elsewhere a script must be a good part of the text.
+        # A few kana make Chinese characters Japanese; any other script must make up a good part of the text.
         if len(re.findall(pattern, text)) > letters * (0.05 if name == "ja" else 0.3):
             return name
     words = Counter(re.findall(r"[^\W\d_]+", text.lower()))

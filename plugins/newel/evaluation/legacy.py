@@ -12,7 +12,7 @@ from newel.evaluation.eval_set import EvalSet
 from newel_kernel import ConfigurationError, seam
 from newel_types import Content, FunctionCall, Part
 
-#: Criteria that the older test files know, each with the keys that it needs of a turn.
+#: Criteria that older test files may use, each with the keys that a turn needs for it.
 NEEDS = {
     PrebuiltMetrics.TOOL_TRAJECTORY_AVG_SCORE.value: ("query", "expected_tool_use"),
     PrebuiltMetrics.RESPONSE_EVALUATION_SCORE.value: ("query",),
@@ -36,7 +36,7 @@ def load_json(file_path: str) -> Any:
 
 
 def check_older_data(turns: Sequence[dict[str, Any]], criteria: Sequence[str], source: str) -> None:
-    """Refuse criteria that older files do not know, and turns without what they need."""
+    """Refuse criteria that older files do not support, and turns without the keys that they need."""
     for name in criteria:
         if name not in NEEDS:
             raise ValueError(
@@ -85,7 +85,7 @@ def _turn(old: dict[str, Any], where: str) -> Invocation:
 
 
 def _uses(source: Any, where: str) -> list[FunctionCall]:
-    """The expected calls; the specification has them as a text, which is the JSON of the list."""
+    """The expected calls; the specification writes them as a text, the JSON of the list."""
     uses = source or []
     if isinstance(source, str) and source:
         try:

@@ -1,4 +1,4 @@
-"""Live inference: a case put to an agent over one live connection, each message of the user a turn."""
+"""Live inference: a case run over one live connection; each message of the user is a turn."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PIECE = 16_000
 
 
 class LiveConversation:
-    """A live run that is told one message at a time. What is spoken stands in its turns as text."""
+    """A live run that gets one message at a time. Speech appears in its turns as text."""
 
     def __init__(self, seconds: float) -> None:
         #: How long the agent may take for a turn.
@@ -41,13 +41,13 @@ class LiveConversation:
         self._ended = asyncio.Event()
         self._failure: str | None = None
         self._over = False
-        #: How many turns began, and whether the last one was said to be complete.
+        #: How many turns began, and whether the last one was reported complete.
         self._turns = 0
         self._complete = False
         self._events: list[Event] = []
         self._pieces: dict[str, str] = {}
         self._open_calls: set[str] = set()
-        #: The agents whose task is the last one of a run.
+        #: The agents whose task is the last of the run.
         self._last: set[str] = set()
 
     async def run(self, runner: Runner, user: str, session_id: str) -> None:
@@ -56,7 +56,7 @@ class LiveConversation:
         self._last = _last_steps(runner.agent)
         config = RunConfig(
             response_modalities=["AUDIO"],
-            # The simulated user says when it speaks; no silence has to be waited for.
+            # The simulated user marks when it speaks; there is no need to wait for silence.
             realtime_input_config=RealtimeInputConfig(
                 automatic_activity_detection=AutomaticActivityDetection(disabled=True)
             ),
@@ -73,7 +73,7 @@ class LiveConversation:
             self._ended.set()
 
     async def turn(self, message: Content) -> tuple[Invocation, list[Event]]:
-        """Say `message`, and wait until the agent has said all."""
+        """Send `message`, and wait until the agent has ended its turn."""
         self._turns += 1
         if self._over:
             raise self._error("the live connection ended before the user had said everything")
@@ -103,7 +103,7 @@ class LiveConversation:
         return ModelError(f"turn {self._turns}: {why}")
 
     def close(self) -> None:
-        """The user says no more: the run ends."""
+        """End the user's input, and with it the run."""
         self._queue.close()
 
     def _say(self, message: Content) -> None:
@@ -136,7 +136,7 @@ class LiveConversation:
         responses = event.get_function_responses()
         self._open_calls |= {call.id for call in event.get_function_calls() if call.id and call.id not in late}
         self._open_calls -= {response.id or "" for response in responses}
-        # The last agent of a sequence ends the run by that tool, and no turn is complete after it.
+        # The last agent of a sequence ends the run with that tool; no turn is reported complete after it.
         if event.author in self._last and any(response.name == TASK_COMPLETED for response in responses):
             self._complete = True
         if event.turn_complete and not self._open_calls:
@@ -148,7 +148,7 @@ class LiveConversation:
         if parts and any(part.inline_data is None for part in parts):
             self._events.append(event)
         elif event.usage_metadata is not None and self._events and self._events[-1].usage_metadata is None:
-            # What a turn used comes with its end; it belongs to what was said last.
+            # The usage of a turn arrives at its end; it belongs to the last event.
             self._events[-1] = self._events[-1].model_copy(update={"usage_metadata": event.usage_metadata})
 
     def _speak(self, author: str, text: str) -> None:
@@ -161,7 +161,7 @@ class LiveConversation:
         invocation = invocation_of(message, events, app_details(self._recorder))
         invocation.invocation_id, invocation.duration = turn_id, seconds
         invocation.tool_duration = self._recorder.seconds("tool")
-        # The model listens and speaks all the time; only what tools took is known of the rest.
+        # The model listens and speaks all the time; only the time of the tools is known separately.
         invocation.model_duration = max(0.0, seconds - invocation.tool_duration)
         if (spans := kept_spans.get()) is not None:
             tools = [span for span in self._recorder.spans if span.kind == "tool"]
@@ -171,7 +171,7 @@ class LiveConversation:
 
 
 def _last_steps(agent: BaseAgent, *, ends: bool = True, is_step: bool = False) -> set[str]:
-    """The names of the agents, `agent` and below, with whose task the run ends; with `agent` it may, if `ends`."""
+    """The names of the agents, from `agent` down, whose task ends the run; `ends`: the task of `agent` may end it."""
     is_sequence = isinstance(agent, SequentialAgent)
     names = {agent.name} if ends and is_step and not is_sequence else set()
     for sub in agent.sub_agents:
@@ -184,7 +184,7 @@ def _last_steps(agent: BaseAgent, *, ends: bool = True, is_step: bool = False) -
 async def live_conversation(
     runner: Runner, user: str, session_id: str, seconds: float
 ) -> AsyncIterator[LiveConversation]:  # fmt: skip
-    """A live run of the session; it is over afterwards, and what failed in it is raised."""
+    """A live run of the session; on exit it has ended, and its failure is raised."""
     conversation = LiveConversation(seconds)
     run = seam.spawn(conversation.run(runner, user, session_id), name="live run")
     try:

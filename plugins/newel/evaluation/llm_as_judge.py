@@ -19,16 +19,16 @@ from newel.evaluation.runs.cassettes import masked
 from newel.evaluation.scoring import needed_criterion, paired, summarised
 from newel_kernel import LlmResponse, seam
 
-#: Letters of an answer that an error repeats.
+#: How many characters of an answer an error quotes.
 _MOST = 120
 
 
 class AutoRaterScore(EvalBaseModel):
-    """What one answer of a judge says."""
+    """The verdict in one answer of a judge."""
 
     score: float | None = None
     rubric_scores: list[RubricScore] | None = None
-    #: Which judge gave it, in which words.
+    #: The judge that gave the answer, and the answer itself.
     judge: str = ""
     answer: str = ""
 
@@ -48,17 +48,17 @@ class LlmAsJudge(Evaluator):
 
     @abstractmethod
     def format_auto_rater_prompt(self, actual: Invocation, expected: Invocation | None) -> str:
-        """What to ask about a turn."""
+        """The prompt about a turn."""
 
     @abstractmethod
     def read_answer(self, answer: str, actual: Invocation, expected: Invocation | None) -> AutoRaterScore:
-        """What a judge's answer says about the turn."""
+        """The verdict on the turn in a judge's answer."""
 
     @abstractmethod
     def aggregate_per_invocation_samples(
         self, per_invocation_samples: list[PerInvocationResult]
     ) -> PerInvocationResult:
-        """One result of the samples of a turn, of which there is at least one."""
+        """Combine the samples of a turn, at least one, into one result."""
 
     def aggregate_invocation_results(self, per_invocation_results: list[PerInvocationResult]) -> EvaluationResult:
         """The result of the conversation."""
@@ -105,7 +105,7 @@ class LlmAsJudge(Evaluator):
     async def samples(
         self, text: str, actual: Invocation, expected: Invocation | None, limit: asyncio.Semaphore
     ) -> tuple[list[AutoRaterScore], str | None]:
-        """What the judges say, and why the first of them that failed did."""
+        """The verdicts of the judges, and the error of the first judge that failed."""
         questions = [(judge, n) for judge in self._options.judges for n in range(self._options.num_samples)]
         answers = await in_order(
             [self._sample(judge, n, text, limit) for judge, n in questions], self._options.parallelism_limit
@@ -123,13 +123,13 @@ class LlmAsJudge(Evaluator):
         async with limit:
             try:
                 answer = await ask(judge, prompt(text), self._options.judge_model_config, sample=number)
-            except Exception as error:  # noqa: BLE001 - a judge is a plugin's; its failure is this turn's only
+            except Exception as error:  # noqa: BLE001 - a judge may be a plugin's; only this turn fails
                 return None, f"the judge {judge!r} failed: {type(error).__name__}: {error}"
         return answer_text(answer), None
 
 
 def answer_text(response: LlmResponse) -> str:
-    """What a model says, without its thoughts."""
+    """The text of a model's answer, without its thoughts."""
     parts = response.content.parts if response.content is not None else None
     return "\n".join(part.text for part in parts or () if part.text and not part.thought)
 
@@ -147,7 +147,7 @@ async def in_order(coroutines: Sequence[Any], limit: int) -> list[Any]:
 
 
 def agreement(samples: Sequence[AutoRaterScore]) -> float | None:
-    """The share of pairs of judges whose majorities agree; None where there are not two."""
+    """The share of pairs of judges whose majorities agree; None with fewer than two judges."""
     by_judge: dict[str, list[float]] = {}
     for one in samples:
         if one.score is not None:

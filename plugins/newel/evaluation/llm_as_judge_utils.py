@@ -1,4 +1,4 @@
-"""What judges' prompts and answers share: labels, and turns as JSON texts."""
+"""Helpers for judges' prompts and answers: labels, and turns as JSON texts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from newel_types import Content
 
 
 class Label(Enum):
-    """What a judge may call an answer."""
+    """The labels that a judge may give an answer."""
 
     TRUE = "true"
     INVALID = "invalid"
@@ -93,7 +93,7 @@ def calls_and_responses(intermediate_data: IntermediateDataType | None) -> list[
 
 
 def steps_of(intermediate_data: IntermediateDataType | None) -> str:
-    """What happened on the way, one line for each text, call and response."""
+    """The intermediate steps, one line for each text, call and response."""
     if not isinstance(intermediate_data, InvocationEvents):
         return _json(calls_and_responses(intermediate_data))
     return "\n".join(line for e in intermediate_data.invocation_events for line in _lines(e.author, e.content))

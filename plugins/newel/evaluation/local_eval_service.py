@@ -39,11 +39,11 @@ def _session_id() -> str:
 
 
 class LocalEvalService(BaseEvalService):
-    """Runs an agent against cases, each in a session of its own, and judges what came of it.
+    """Runs an agent against cases, each in its own session, and judges the results.
 
-    A store that is not given is made anew for each case, so that nothing of one reaches another. With `app` its
-    plugins run, too. Tools that declare an effect run with `allow_effects`; else they give the response that the case
-    has recorded, or an error.
+    A store that is not given is created anew for each case, so that no case affects another. With `app`, its plugins
+    run, too. Tools that declare an effect run only with `allow_effects`; otherwise they return the response that the
+    case has recorded, or an error.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class LocalEvalService(BaseEvalService):
         self._allow_effects = allow_effects
 
     async def perform_inference(self, inference_request: InferenceRequest) -> AsyncGenerator[InferenceResult, None]:
-        """Run the cases of a set; ids that it does not have are passed over."""
+        """Run the cases of a set; ids that it does not have are ignored."""
         config = inference_request.inference_config
         live_seconds = config.live_timeout_seconds if config.use_live else None
         app, set_id = inference_request.app_name, inference_request.eval_set_id
@@ -84,7 +84,7 @@ class LocalEvalService(BaseEvalService):
 
         async def run(case: EvalCase) -> InferenceResult:
             simulator = self._simulators.provide(case)
-            agent_gate.set(EffectGate(case, self._allow_effects))  # of this task, which is this case's
+            agent_gate.set(EffectGate(case, self._allow_effects))  # for this task, which runs this case only
             return await infer_case(self._stage, (app, set_id), case, simulator, self._session_id(), live_seconds)
 
         async with aclosing(as_done(cases, run, config.parallelism)) as results:
@@ -110,14 +110,14 @@ class LocalEvalService(BaseEvalService):
 
 
 class _Saving:
-    """What waits to be stored, by app and set."""
+    """Results that wait to be stored, by app and set."""
 
     def __init__(self, manager: EvalSetResultsManager | None) -> None:
         self._manager = manager
         self._sets: dict[tuple[str, str], PendingResults] = {}
 
     def add(self, inference: InferenceResult, number: int, result: EvalCaseResult) -> None:
-        """Take a result."""
+        """Add a result."""
         if self._manager is None:
             return
         key = inference.app_name, inference.eval_set_id
@@ -126,12 +126,12 @@ class _Saving:
         self._sets[key].add(number, result)
 
     def save(self) -> None:
-        """Store all."""
+        """Store everything."""
         for pending in self._sets.values():
             pending.save()
 
     def close(self) -> None:
-        """Forget all."""
+        """Discard everything."""
         for pending in self._sets.values():
             pending.close()
 

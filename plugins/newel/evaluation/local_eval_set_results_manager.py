@@ -60,7 +60,7 @@ def result_pieces(head: EvalSetResult, rows: Iterable[bytes]) -> Iterator[bytes]
 
 
 class Spool(PendingResults):
-    """Results that wait on the disk: of each only its place is kept."""
+    """Results that wait on disk: only the place of each is kept in memory."""
 
     def __init__(self, folder: Path, write: Callable[[Iterable[bytes]], None]) -> None:
         self._folder, self._write = folder, write
@@ -69,7 +69,7 @@ class Spool(PendingResults):
         self._failure: OSError | ValueError | None = None
 
     def add(self, number: int, result: EvalCaseResult) -> None:
-        """Put a result away. A disk that takes no more, or a value that is no JSON, is told of in the end."""
+        """Put a result away. A full disk, or a value that is not JSON, is reported by `save`."""
         try:
             row = result_bytes(result)
             if self._file is None:
@@ -90,7 +90,7 @@ class Spool(PendingResults):
         self._write(self._rows())
 
     def close(self) -> None:
-        """Drop the file. What it could not take is told of by `save`."""
+        """Drop the file. `save` reports what could not be written."""
         if self._file is not None:
             with suppress(OSError):
                 self._file.close()
@@ -115,7 +115,7 @@ class LocalEvalSetResultsManager(EvalSetResultsManager):
         self._write(app_name, eval_set_id, (result_bytes(one) for one in eval_case_results))
 
     def pending(self, app_name: str, eval_set_id: str) -> PendingResults:
-        """Results that wait in a file without a name, in the folder where they will be stored."""
+        """Results that wait in an unnamed file, in the folder where they will be stored."""
         return Spool(self.history(app_name), partial(self._write, app_name, eval_set_id))
 
     def _write(self, app_name: str, eval_set_id: str, rows: Iterable[bytes]) -> None:

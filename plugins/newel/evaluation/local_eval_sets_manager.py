@@ -24,7 +24,7 @@ def dump_eval_set(eval_set: EvalSet) -> str:
 
 
 def load_eval_set_from_file(eval_set_file_path: str | Path, eval_set_id: str) -> EvalSet:
-    """The eval set of a file, of whichever format; `eval_set_id` names a set of the older one."""
+    """The eval set in a file of either format; `eval_set_id` becomes the id of a set in the older format."""
     text = read_text(eval_set_file_path)
     try:
         return EvalSet.model_validate_json(text)

@@ -15,12 +15,12 @@ from newel.evaluation.kinds import JudgeBackend, Metric
 from newel.evaluation.plugins import brought_by, plugin_registry
 from newel_kernel import ConfigurationError, did_you_mean
 
-#: Makes an evaluator; an Evaluator subclass that takes `eval_metric`, most often.
+#: Makes an evaluator: usually an Evaluator subclass, which takes `eval_metric`.
 EvaluatorFactory = Callable[..., Evaluator]
 
 
 def metric_info(metric: Metric) -> MetricInfo:
-    """A plugin's metric as the released registry describes one."""
+    """A plugin's metric, described as in the released registry."""
     low_high = metric.interval
     interval = Interval(min_value=low_high[0], max_value=low_high[1]) if low_high is not None else None
     return MetricInfo(
@@ -39,11 +39,11 @@ class MetricEvaluatorRegistry:
         self._registered: dict[str, tuple[EvaluatorFactory, MetricInfo]] = {}
 
     def register_evaluator(self, metric_info: MetricInfo, evaluator: EvaluatorFactory) -> None:
-        """Let `evaluator` compute the metric; what was registered under its name before is replaced."""
+        """Register `evaluator` for the metric; it replaces an earlier registration of the name."""
         self._registered[canonical_name(metric_info.metric_name)] = (evaluator, metric_info)
 
     def get_evaluator(self, eval_metric: EvalMetric) -> Evaluator:
-        """A new evaluator of the metric; NotFoundError where nobody provides it."""
+        """A new evaluator of the metric; NotFoundError for an unknown metric."""
         name = eval_metric.metric_name
         if name in self._registered:
             factory, info = self._registered[name]
@@ -61,7 +61,7 @@ class MetricEvaluatorRegistry:
         return [*own, *(metric_info(m) for name, m in self._metrics().items() if name not in self._registered)]
 
     def copy(self) -> MetricEvaluatorRegistry:
-        """A registry to add to without changing this one."""
+        """A copy, which can be changed without changing this registry."""
         new = MetricEvaluatorRegistry(plugins=self._plugins)
         new._registered = dict(self._registered)
         return new
@@ -78,7 +78,7 @@ class MetricEvaluatorRegistry:
 
 
 def backend_of(eval_metric: EvalMetric) -> JudgeBackend | None:
-    """The service that the criterion names; None: a judge model. A ConfigurationError where it cannot be."""
+    """The service that the criterion names; None: a judge model. ConfigurationError for one that lacks the metric."""
     options = (eval_metric.criterion.model_extra or {}) if eval_metric.criterion is not None else {}
     name = options.get("backend")
     if name is None:

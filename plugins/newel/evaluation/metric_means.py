@@ -1,4 +1,4 @@
-"""The mean of each metric of a case over all turns of all its runs, and what fails of it."""
+"""The mean of each metric of a case over all turns of all its runs, and the failures among them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class MetricMean:
 
     @property
     def status(self) -> EvalStatus:
-        """The mean against the threshold."""
+        """The status of the mean, by the threshold."""
         return status_of(self.score, self.threshold)
 
 

@@ -17,7 +17,7 @@ from newel_types import Content, GenerateContentConfig, Part
 
 @cache
 def retries() -> newel_types.HttpRetryOptions:
-    """What the released evaluation adds to the requests of agents and judges."""
+    """The retries that the released evaluation adds to the requests of agents and judges."""
     return newel_types.HttpRetryOptions(
         attempts=7, initial_delay=5.0, max_delay=120.0, exp_base=2.0, http_status_codes=[408, 429, 500, 502, 503, 504]
     )
@@ -27,15 +27,15 @@ Send = Callable[[LlmRequest], Awaitable[LlmResponse]]
 
 
 class CallGate(Protocol):
-    """What stands around every call of a model: limits, recordings, accounts."""
+    """Wraps every model call: limits, recordings, accounts."""
 
     async def call(self, role: str, model: str, request: LlmRequest, sample: int, send: Send) -> LlmResponse:
-        """Give the answer, by `send` or otherwise."""
+        """Return the answer, by `send` or otherwise."""
         ...
 
 
 class AgentGate(Protocol):
-    """The same for the calls that agents make; `key` tells concurrent ones of a turn apart."""
+    """The same for the calls that agents make; `key` tells concurrent calls of a turn apart."""
 
     async def before_model(self, key: str, request: LlmRequest) -> LlmResponse | None:
         """An answer instead of the model's, or None once the call may be made."""
@@ -54,7 +54,7 @@ class AgentGate(Protocol):
         ...
 
 
-#: What finds the models of a run; the folder's distribution where none is set.
+#: Where a run finds its models; None: in the folder's distribution.
 chains: ContextVar[Chains | None] = ContextVar("evaluation_chains", default=None)
 #: The gates of the run that this task belongs to.
 agent_gate: ContextVar[AgentGate | None] = ContextVar("evaluation_agent_gate", default=None)
@@ -62,7 +62,7 @@ gate: ContextVar[CallGate | None] = ContextVar("evaluation_gate", default=None)
 
 
 def with_retries(config: GenerateContentConfig) -> GenerateContentConfig:
-    """`config` with retries of failures that pass; what is set already stays."""
+    """`config` with retries of transient failures; existing settings stay."""
     options = config.http_options
     if options is not None and options.retry_options is not None:
         return config
@@ -74,7 +74,7 @@ async def ask(
     address: str, contents: list[Content], config: GenerateContentConfig | None = None, *, role: str = "judge",
     sample: int = 0,
 ) -> LlmResponse:  # fmt: skip
-    """The whole answer of the model at `address`; a ModelError where it is a failure."""
+    """The complete answer of the model at `address`; a ModelError where it is a failure."""
     request = LlmRequest(model=address, contents=contents, config=with_retries(config or GenerateContentConfig()))
     around = gate.get()
     if around is None:
@@ -85,7 +85,7 @@ async def ask(
 async def send(request: LlmRequest) -> LlmResponse:
     """Ask the model that the request names."""
     address = request.model or ""
-    # What finds models loads with the first call: an evaluation without judges needs nothing of it.
+    # Loads with the first call: an evaluation without judges does not need it.
     model: BaseLlm = import_module("newel.models.kinds").model_of(chains.get() or newel_compose.compose_once(), address)
     request.model = model.model
     last: LlmResponse | None = None

@@ -1,4 +1,4 @@
-"""Judgements of whole conversations, which stand on the last turn."""
+"""Judgements of whole conversations; the result is on the last turn."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from newel_kernel import Kind, hookimpl
 
 @hookimpl
 def register_kinds() -> list[Kind[Any]]:
-    """Metrics and what stands beside them."""
+    """Metrics and the kinds around them."""
     return [
         Kind(kinds.Metric, kinds.register_metrics),
         Kind(kinds.JudgeBackend, kinds.register_judge_backends),

@@ -1,7 +1,7 @@
 """The plugins of an evaluation: those of the distribution, and those that only evaluations need.
 
-Installed plugins that only add metrics, reports or prices stand in a group of entry points of their own, so that a run
-of an agent does not import them. A plugin of the group ``newel.plugins`` may add them, too.
+Installed plugins that only add metrics, reports or prices have a separate entry point group, so that a run of an agent
+does not import them. A plugin of the group ``newel.plugins`` may add them, too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def evaluation_composition(distribution: str | None = None) -> Composition:
 
 
 def brought_by(name: str) -> str:
-    """Which installed plugin would bring a metric that this folder's distribution leaves out; empty where none does."""
+    """The installed plugin that provides a metric which this folder's distribution leaves out; empty: none does."""
     try:
         owned = evaluation_composition("standard").registry.owned(import_module("newel.evaluation.kinds").Metric)
     except CompositionError:  # what is wrong with it is no answer to this question

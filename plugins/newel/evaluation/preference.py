@@ -37,7 +37,7 @@ Answer with one JSON object and nothing else:
 
 class PreferenceEvaluator(LlmAsJudge):
     """`pairwise_preference`: 1 where the agent's answer is preferred to the reference whichever comes first, 0 where
-    the reference is, a half where the judge cannot say or says it by the order.
+    the reference is, a half where the judge cannot say, or where its preference follows the order.
     """
 
     needs_reference: ClassVar[bool] = True
@@ -96,7 +96,7 @@ class PreferenceEvaluator(LlmAsJudge):
 
 
 def _agreed(straight: float | None, turned: float | None) -> float | None:
-    """What two orders say: the second is read the other way round."""
+    """The verdict of both orders: the second is read the other way round."""
     if straight is None or turned is None:
         return None
     other = 1.0 - turned

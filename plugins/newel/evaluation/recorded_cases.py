@@ -1,4 +1,4 @@
-"""Cases of stored sessions: what was asked, what was called, what was answered, without what must not be shared."""
+"""Cases made of stored sessions: questions, calls and answers, without what must not be shared."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from newel.evaluation.runs.cassettes import masked
 from newel_kernel import ConfigurationError, Session, seam
 
 Rule = tuple[re.Pattern[str], str]
-#: Addresses of mail, numbers of cards and phones. Secrets are masked anyway.
+#: Mail addresses, card numbers and phone numbers. Secrets are masked in any case.
 PERSONAL: tuple[Rule, ...] = (
     (re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"), "[mail]"),
     (re.compile(r"\b(?:\d[ -]?){13,16}\b"), "[card]"),
@@ -29,7 +29,7 @@ PERSONAL: tuple[Rule, ...] = (
 
 
 def rule_of(text: str) -> Rule:
-    """The rule of ``PATTERN=REPLACEMENT``; without ``=`` what matches is taken out."""
+    """The rule written as ``PATTERN=REPLACEMENT``; without ``=``, matches are removed."""
     pattern, _, replacement = text.rpartition("=") if "=" in text else (text, "", "")
     try:
         return re.compile(pattern), replacement
@@ -71,7 +71,7 @@ def case_of_session(
 
 
 def _expected(turn: Invocation) -> Invocation:
-    """The turn as something to expect: in the form that every release reads."""
+    """The turn as an expectation, in the form that every release reads."""
     data = turn.intermediate_data
     events = data.invocation_events if isinstance(data, InvocationEvents) else ()
     texts = [

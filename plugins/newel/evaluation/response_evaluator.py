@@ -1,4 +1,4 @@
-"""ResponseEvaluator: the two metrics of answers that stand under one released name."""
+"""ResponseEvaluator: the two metrics of answers that share one released name."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ResponseEvaluator(Evaluator):
         elif name == _COHERENCE:
             if metric.criterion is None:
                 metric = metric.model_copy(update={"criterion": LlmAsAJudgeCriterion(threshold=bar or 0.0)})
-            # What asks judges loads with the first metric that needs one.
+            # The judging code loads with the first metric that needs a judge.
             self._evaluator = import_module("newel.evaluation.coherence").CoherenceEvaluator(eval_metric=metric)
         else:
             raise ValueError(f"ResponseEvaluator computes {_MATCH} or {_COHERENCE}, not {name!r}")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from newel.evaluation.eval_rubrics import Rubric, RubricScore
 
-#: What looks like a part of such an answer.
+#: Matches lines that look like a part of a judge's answer.
 VERDICTS = re.compile(r"(?im)^\W*(?:Property|Verdict)\W*:")
 _LINE = r"(?m)^[ \t>*_#-]*{name}[*_]*[ \t]*:[ \t]*(.*)$"
 _PROPERTY, _RATIONALE, _VERDICT = (re.compile(_LINE.format(name=name)) for name in ("Property", "Rationale", "Verdict"))
@@ -64,7 +64,7 @@ def normalised(text: str) -> str:
 
 
 def scores_of(responses: Sequence[RubricResponse], rubrics: Sequence[Rubric]) -> list[RubricScore]:
-    """The scores of those rubrics that the answer has; unknown properties are dropped."""
+    """The scores of the rubrics that the answer covers; unknown properties are dropped."""
     by_id = {rubric.rubric_id: rubric for rubric in rubrics}
     by_text = {normalised(rubric.text): rubric for rubric in rubrics}
     scores: dict[str, RubricScore] = {}

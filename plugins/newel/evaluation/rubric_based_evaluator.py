@@ -56,7 +56,7 @@ class RubricBasedEvaluator(LlmAsJudge):
         return "You judge what an agent did in one turn of a conversation."
 
     def effective_rubrics(self, invocation: Invocation) -> list[Rubric]:
-        """The rubrics of a turn; ValueError where there are none or two of one id."""
+        """The rubrics of a turn; ValueError where there are none, or two with the same id."""
         rubrics = [*self._rubrics, *(r for r in invocation.rubrics or () if r.type == self.rubric_type)]
         seen: set[str] = set()
         for rubric in rubrics:

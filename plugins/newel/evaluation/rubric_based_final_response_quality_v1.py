@@ -35,7 +35,7 @@ class RubricBasedFinalResponseQualityV1Evaluator(RubricBasedEvaluator):
 
 
 def _instructions(actual: Invocation) -> str:
-    """Those of the agent of the first event."""
+    """The instructions of the first event's agent."""
     agents = actual.app_details.agent_details if actual.app_details is not None else {}
     events = getattr(actual.intermediate_data, "invocation_events", None) or ()
     first = next((event.author for event in events if event.author in agents), next(iter(agents), None))

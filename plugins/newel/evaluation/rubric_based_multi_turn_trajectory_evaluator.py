@@ -16,7 +16,7 @@ from newel.evaluation.scoring import on_last_turn, paired
 
 
 class RubricBasedMultiTurnTrajectoryEvaluator(RubricBasedEvaluator):
-    """`rubric_based_multi_turn_trajectory_quality_v1`: one judgement, which stands on the last turn."""
+    """`rubric_based_multi_turn_trajectory_quality_v1`: one judgement, on the last turn."""
 
     rubric_type: ClassVar[str] = "TRAJECTORY_QUALITY"
 
@@ -52,6 +52,6 @@ class RubricBasedMultiTurnTrajectoryEvaluator(RubricBasedEvaluator):
 
 
 def _rubrics(turns: list[Invocation]) -> list[object]:
-    """Those of all turns, each once: a case's rubrics stand on every turn."""
+    """The rubrics of all turns, each once: a case's rubrics are on every turn."""
     by_id = {rubric.rubric_id: rubric for turn in turns for rubric in turn.rubrics or ()}
     return list(by_id.values())

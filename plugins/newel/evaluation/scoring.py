@@ -32,13 +32,13 @@ def status_of(score: float | None, threshold: float | None) -> EvalStatus:
 
 
 def mean(values: Iterable[float]) -> float | None:
-    """The mean, or None of nothing."""
+    """The mean; None without values."""
     numbers = list(values)
     return sum(numbers) / len(numbers) if numbers else None
 
 
 class Scored(Protocol):
-    """What has a score, or none."""
+    """An object that has a score, or None."""
 
     @property
     def score(self) -> float | None:
@@ -46,7 +46,7 @@ class Scored(Protocol):
 
 
 def majority(samples: Sequence[S]) -> S:
-    """The first sample of the majority of those that have a score; a tie is 0, none scored is the first as it is."""
+    """The first sample of the majority among those with a score. A tie is 0; with no score at all, the first sample."""
     scored = [one for one in samples if one.score is not None]
     if not scored:
         return samples[0]
@@ -58,7 +58,7 @@ def majority(samples: Sequence[S]) -> S:
 def on_last_turn(
     judged: EvaluationResult, pairs: Sequence[tuple[Invocation, Invocation | None]]
 ) -> EvaluationResult:  # fmt: skip
-    """What was `judged` of a whole conversation, as the result of its last turn; the others have none."""
+    """The result `judged` for a whole conversation, put on its last turn; the other turns have none."""
     turns = [PerInvocationResult(actual_invocation=actual, expected_invocation=expected) for actual, expected in pairs]
     actual, expected = pairs[-1]
     turns[-1] = judged.per_invocation_results[-1].model_copy(
@@ -75,7 +75,7 @@ def text_of(content: Content | None) -> str:
 
 
 def answer_of(invocation: Invocation, with_steps: bool = False) -> str:
-    """The final answer, with the texts on the way before it where `with_steps`."""
+    """The final answer; with `with_steps`, after the intermediate texts."""
     final = text_of(invocation.final_response)
     events = invocation.intermediate_data
     if not with_steps or not isinstance(events, InvocationEvents):
@@ -87,7 +87,7 @@ def answer_of(invocation: Invocation, with_steps: bool = False) -> str:
 def paired(
     actual: Sequence[Invocation], expected: Sequence[Invocation] | None
 ) -> list[tuple[Invocation, Invocation | None]]:  # fmt: skip
-    """Each turn with the one expected of it; ValueError where their numbers differ."""
+    """Each turn with its expected turn; ValueError where the numbers of turns differ."""
     if expected is None:
         return [(turn, None) for turn in actual]
     if len(actual) != len(expected):
@@ -96,7 +96,7 @@ def paired(
 
 
 def threshold_of(threshold: float | None, eval_metric: EvalMetric | None) -> float | None:
-    """The threshold of an evaluator that takes either; ValueError where both are given."""
+    """The threshold from either argument; ValueError where both are given."""
     if threshold is not None and eval_metric is not None:
         raise ValueError("give either `threshold` or `eval_metric`, not both")
     return eval_metric.bar if eval_metric is not None else threshold

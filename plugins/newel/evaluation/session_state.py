@@ -16,13 +16,13 @@ from newel.evaluation.subject import subject
 
 
 class SessionStateCriterion(BaseCriterion):
-    """`subset`: every expected key has its value; `exact`: and there is no other."""
+    """`subset`: every expected key has its value; `exact`: and there are no other keys."""
 
     match: Literal["subset", "exact"] = "subset"
 
 
 class SessionStateEvaluator(Evaluator):
-    """`session_state_match`: 1 where the state is as `final_session_state` says, else 0; it stands on the last turn."""
+    """`session_state_match`: 1 where the state is as `final_session_state` says, else 0; it is on the last turn."""
 
     criterion_type: ClassVar[type[BaseCriterion]] = SessionStateCriterion
 

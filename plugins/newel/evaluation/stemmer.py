@@ -1,4 +1,4 @@
-"""The Porter stemmer, in NLTK's variant: what ROUGE takes words apart with.
+"""The Porter stemmer, in NLTK's variant: ROUGE reduces words to their stems with it.
 
 Source: M. F. Porter, An algorithm for suffix stripping, 1980, and the changes that NLTK's documentation lists: words
 that are stemmed by hand, and suffixes `ies`, `ied`, `y`, `bli`, `alli`, `fulli` and `logi` treated as Porter's own

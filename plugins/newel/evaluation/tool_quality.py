@@ -58,7 +58,7 @@ class ToolTrajectoryF1Evaluator(_AlignedEvaluator):
 
 
 class ToolArgumentMatchEvaluator(_AlignedEvaluator):
-    """The share of expected arguments that were right, over expected calls; a call that was not made has none."""
+    """The share of expected arguments that were right, over expected calls; a call that was not made has none right."""
 
     def _weight(self, expected: FunctionCall, actual: FunctionCall) -> float:
         # A little above nothing, so that two calls of one tool are partners even where no argument is right.

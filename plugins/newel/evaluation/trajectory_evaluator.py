@@ -82,7 +82,7 @@ def _never_made(rule: CallRule, expected: FunctionCall, calls: Calls) -> str:
 
 
 def _without_partner(rule: CallRule, calls: Calls, expectations: Calls, turned: bool = False) -> list[FunctionCall]:
-    """The `expectations` that have no partner of their own in `calls`; `turned`: the two change places in the rule."""
+    """The `expectations` that have no partner of their own in `calls`; `turned`: the two swap places in the rule."""
     weights = [[float(rule.equal(m, w) if turned else rule.equal(w, m)) for m in calls] for w in expectations]
     partnered = {row for row, _ in best_alignment(weights)}
     return [call for number, call in enumerate(expectations) if number not in partnered]

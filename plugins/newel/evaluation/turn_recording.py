@@ -1,4 +1,4 @@
-"""What a turn leaves behind: recorded while the agent runs, and made of its events afterwards."""
+"""The record of a turn: taken while the agent runs, and made of its events afterwards."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class TurnRecorder:
         return sum(span.seconds for span in self.spans if span.kind == kind)
 
     def request(self, agent: str, request: LlmRequest, before: dict[str, AgentDetails]) -> None:
-        """Note the first request of an agent. What is as in its turn before is kept once, in `before`."""
+        """Note the first request of an agent. Details that equal those of its last turn are kept once, in `before`."""
         if agent not in self.agents:
             config = request.config
             details = AgentDetails.model_construct(
@@ -63,7 +63,7 @@ class TurnRecorder:
         self._started[what, key] = seam.monotonic()
 
     def stop(self, what: str, key: str | None, name: str) -> None:
-        """It ended; one that never began is not noted."""
+        """The model or tool ended; a call that never began is not noted."""
         began = self._started.pop((what, key), None)
         if began is not None:
             self.spans.append(Span(what, name, began - self._began, seam.monotonic() - began))
@@ -76,14 +76,14 @@ def _instruction(value: object) -> str:
     return "\n".join(part.text for part in content.parts or () if part.text)
 
 
-#: Where the spans of each turn go, where somebody keeps them.
+#: The list that collects the spans of each turn; None: they are not kept.
 kept_spans: ContextVar[list[list[Span]] | None] = ContextVar("evaluation_spans", default=None)
 #: The recorder of the turn that this task runs.
 recorder: ContextVar[TurnRecorder | None] = ContextVar("evaluation_turn", default=None)
 
 
 class RecordingPlugin(BasePlugin):
-    """Fills the recorder of the running turn, and lets the run's gate have its say on every call."""
+    """Fills the recorder of the running turn, and passes every call to the run's gate."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -127,7 +127,7 @@ class RecordingPlugin(BasePlugin):
     async def before_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: Context
     ) -> dict[str, Any] | None:
-        """Note the call, and see whether it may be made."""
+        """Note the call, and ask the gate whether it may be made."""
         turn = recorder.get()
         if turn is None:
             return None

@@ -21,7 +21,7 @@ class RequestInput(BaseModel):
     """A question to the user. The answer is a function response of the id `interrupt_id`.
 
     `response_schema` (a type, a pydantic class or a JSON schema) is what an answer must fit; `payload` is data
-    for whoever shows the question.
+    for the client that shows the question.
     """
 
     model_config = ConfigDict(

@@ -9,14 +9,14 @@ if TYPE_CHECKING:
 
 
 def text_of(content: Content | None) -> str:
-    """The texts of a content in one, without thoughts; empty where it has none."""
+    """The joined texts of a content, without thoughts; empty if it has none."""
     if content is None:
         return ""
     return "".join(part.text for part in content.parts or () if part.text and not part.thought)
 
 
 def shortened(value: object, most: int) -> str:
-    """`value` as a text of `most` characters, and an ellipsis where it is longer."""
+    """`value` as text, cut to `most` characters and an ellipsis if it is longer."""
     text = str(value)
     return text if len(text) <= most else f"{text[:most]}…"
 

@@ -1,7 +1,7 @@
-"""Agent files and app files: the compiler that makes agents and apps of YAML, and the JSON schema for editors.
+"""Agent files and app files: the compiler that makes agents and apps from YAML, and the JSON schema for editors.
 
-Text with positions (`syntax`, `variables`, `document`) becomes places (`compilation`). Readers check what stands at a
-place and return how to make it (`names`, `tools`, `nodes`, `graphs`, `fields`). Plans hold whole agents and apps
+Text with positions (`syntax`, `variables`, `document`) becomes places (`compilation`). Readers check the value at a
+place and return a factory for it (`names`, `tools`, `nodes`, `graphs`, `fields`). Plans hold whole agents and apps
 (`plans`, `agents`, `apps`).
 """
 

@@ -43,12 +43,12 @@ class AgentPlan(ModelPlan):
 
     @property
     def name(self) -> str | None:
-        """The agent's name, where it has one."""
+        """The agent's name, if it has one."""
         name = self.data.get("name")
         return name if isinstance(name, str) else None
 
     def _check_own(self, class_name: str, kind: object) -> None:
-        """Check against a class of the app, which an agent's file waits for until every file has been read."""
+        """Check against a class of the app; this waits until every file has been read."""
         if not self._is_agent_class(kind):
             message = f"agent_class {class_name!r} is no agent class; name a subclass of BaseAgent"
             raise self.place.error(message, "agent_class")
@@ -58,7 +58,7 @@ class AgentPlan(ModelPlan):
         self.check(kind)
 
     def _is_agent_class(self, kind: object) -> TypeGuard[type[BaseModel]]:
-        """Whether `kind` is a class of agents, or has a base that installed types in the wider sense (graphs) have."""
+        """Whether `kind` is a class of agents, or has a base of installed types that are no agents (graphs)."""
         installed = [owned.item.load() for owned in self.place.app.installed(AgentType).values()]
         wider = {base for one in installed if not issubclass(one, BaseAgent) for base in one.__mro__}
         bases = {base for base in wider if issubclass(base, BaseModel)} - {BaseModel}

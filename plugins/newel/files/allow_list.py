@@ -1,7 +1,7 @@
 """The allow-list of code: what a dotted name in an app's files may reach.
 
-Only what is defined in a module of the app's own folder, or of the project that the folder is in. A name outside is
-refused before anything is imported.
+A name may reach only what is defined in a module of the app's own folder, or of the project that the folder is in.
+Any other name is refused before anything is imported.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _INIT = "__init__.py"
 class AppCode:
     """The Python modules of an app's folder.
 
-    sys.path stays as it is. The folder is a package under the name by which Python finds it, else under one that no
-    other folder has: two apps of one name never see each other's modules.
+    sys.path stays as it is. The folder is a package under the name by which Python finds it, else under a
+    unique name: two apps of one name never see each other's modules.
     """
 
     def __init__(self, folder: Path, project: Path | None = None) -> None:
@@ -43,7 +43,7 @@ class AppCode:
         return owner._attribute(owner.module(*module), attributes, name)
 
     def check(self, name: str) -> tuple[AppCode, tuple[str, ...], tuple[str, ...]]:
-        """The folder that has the module of a name, the module, and what is named there; nothing is imported.
+        """The folder with the module of a name, the module, and the attributes named in it; nothing is imported.
 
         A leading dot is allowed, for the app's own folder.
         """
@@ -94,16 +94,16 @@ class AppCode:
             ) from error
 
     def _is_top(self, parts: tuple[str, ...]) -> bool:
-        """Whether Python knows a module by its bare name: the program has imported it so, or the project has it on top.
+        """Whether Python knows a module by its bare name: the program imported it so, or it is at the project's top.
 
-        Else the modules of a folder are a package's, so that they can import each other with ``from . import``.
+        Otherwise a folder's modules belong to a package, so that they can import each other with ``from . import``.
         """
         if not parts or (file := self._file(parts[:1])) is None:
             return False
         return is_top_level(parts[0], file, imported=self.folder != self.project)
 
     def _sibling_hint(self, error: BaseException) -> str:
-        """For ``import helpers`` or ``import weather.helpers``, which would need the folder on sys.path."""
+        """The hint for ``import helpers`` or ``import weather.helpers``, which would need the folder on sys.path."""
         name = (error.name if isinstance(error, ModuleNotFoundError) else None) or ""
         absolute = name.partition(".")[0] == self.folder.name
         if not absolute and ("." in name or not name or not self.has(name)):
@@ -144,7 +144,7 @@ class AppCode:
         return self._package
 
     def _own_name(self) -> str:
-        """A name that no other folder has, under which the folder is a package from now on."""
+        """A unique name, under which the folder is a package from now on."""
         plain = self.folder.name
         digest = hashlib.sha256(str(self.folder).encode()).hexdigest()[:10]
         name = f"{re.sub(r'[^0-9A-Za-z]', '_', plain) or 'app'}_{digest}"
@@ -165,7 +165,7 @@ class AppCode:
         return value
 
     def _is_own(self, home: str) -> bool:
-        """Whether a module is of the folder, or of the project."""
+        """Whether a module belongs to the folder, or to the project."""
         root = self._root()
         if home == root or home.startswith(f"{root}."):
             return True

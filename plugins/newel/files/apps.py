@@ -48,7 +48,7 @@ def app_fields(path: Path, composition: Composition | None = None) -> dict[str, 
 
 
 def plugin_names() -> list[str]:
-    """The classes of plugins that a file can name alone."""
+    """The plugin classes that a file can name without a module."""
     return sorted(name for name in dir(plugins) if name.endswith("Plugin") and name != "BasePlugin")
 
 
@@ -122,7 +122,7 @@ def _own_summarizer(place: Place, config: CodeConfig) -> Factory:
 
 
 def _service(kind: type[Backend[Any]]) -> Reader:
-    """The reader of a store, from its URI; one of the app's code is a mapping with its name."""
+    """The reader of a store: a URI, or a mapping that names a store of the app's code."""
 
     def read(place: Place) -> Factory:
         uri = place.value

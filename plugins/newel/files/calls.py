@@ -17,17 +17,17 @@ _REQUIRED = (
 
 
 def check_call(function: Callable[..., object], config: CodeConfig) -> None:
-    """Raise a TypeError where `function` cannot be called with the arguments of `config`."""
+    """Raise a TypeError if `function` cannot be called with the arguments of `config`."""
     signature = _signature(function)
     if signature is not None:
         signature.bind(*config.positional, **config.keywords)
 
 
 def apply(function: Callable[..., object], config: CodeConfig) -> object:
-    """What a name with arguments means.
+    """The value that a name with arguments stands for.
 
-    Where the arguments complete the call, it is made, and what it returns is meant (a class, a factory). Where a
-    function wants more, they are bound, and the model or the hook gives the rest.
+    If the arguments complete the call, it is made, and its result is the value (a class, a factory). If a function
+    needs more, they are bound, and the model or the hook gives the rest.
     """
     signature = None if inspect.isclass(function) else _signature(function)
     if signature is None:

@@ -1,6 +1,6 @@
 """The compilation of an app's files: the files within their bounds, and the places in them that readers look at.
 
-A reader checks what stands at a place and returns a factory. First every file is read and checked, then the app's own
+A reader checks the value at a place and returns a factory. First every file is read and checked, then the app's own
 agent classes are imported and checked, and only then is a factory called.
 """
 
@@ -27,7 +27,7 @@ SUFFIXES = (".yaml", ".yml")
 MAX_FILES = 256
 MAX_VALUES = 50_000
 
-#: Makes what was read. It is called once, when every file has been read.
+#: Makes the object that was read. It is called once, when every file has been read.
 Factory = Callable[[], object]
 
 
@@ -44,7 +44,7 @@ class Plan(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """The factory of what is data and needs no making."""
+    """The factory of plain data, which needs no making."""
 
     value: object
 
@@ -71,7 +71,7 @@ class Compilation:
         self._values = 0
 
     def result(self, file: Path, plan: Callable[[Place], Factory]) -> object:
-        """What the first file describes. No error shows the value of an environment variable that stands in a file."""
+        """The object that the first file describes. No error shows the value of an environment variable in a file."""
         try:
             make = plan(SourceFile(self, self.read(file), (file.resolve(),), {}).top)
             while self.later:
@@ -82,10 +82,10 @@ class Compilation:
         if not reveals(fault, self._variables):
             raise fault
         place, colon, message = str(fault).partition(": ")
-        raise type(fault)(f"{place}{colon}{mask(message, self._variables)}")  # without the errors behind it
+        raise type(fault)(f"{place}{colon}{mask(message, self._variables)}")  # without its causes
 
     def read(self, path: Path) -> Document:
-        """The document of a file, which counts for the bounds of the app."""
+        """The document of a file, which counts towards the bounds of the app."""
         document = read_document(path)
         self._variables |= document.variables
         self._files += 1
@@ -97,7 +97,7 @@ class Compilation:
         return document
 
     def installed(self, kind: type[Descriptor]) -> Mapping[str, Owned]:
-        """What the plugins provide of a kind, by name."""
+        """The descriptors of a kind that the plugins provide, by name."""
         return self.composition.registry.owned(kind)
 
 
@@ -109,7 +109,7 @@ class SourceFile:
     document: Document
     #: The files that led to this one, itself included.
     above: tuple[Path, ...]
-    #: Agent name -> ``file:line``, so that two of one name in a tree are found where they are written.
+    #: Agent name -> ``file:line``, so that an error can say where two agents of one name are written.
     names: dict[str, str]
 
     @property
@@ -120,7 +120,7 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A value where it stands in a file."""
+    """A value, and its place in a file."""
 
     file: SourceFile
     steps: Steps
@@ -177,7 +177,7 @@ class Place:
         raise self.file.document.errors(faults)
 
     def apart(self) -> Place:
-        """This place for agents that are no part of its tree: a tool's agent may be the tool of several."""
+        """This place, for agents that are no part of its tree: a tool's agent may be the tool of several."""
         return replace(self, file=replace(self.file, names={}))
 
     def claim(self, name: str, *below: str) -> None:
@@ -200,5 +200,5 @@ def check_suffix(file: Path, noun: str = "an agent file") -> Path:
 
 
 def kind_of(value: object) -> str:
-    """What a value of a file is, in a message."""
+    """The type of a value in a file, for a message."""
     return "nothing" if value is None else type(value).__name__

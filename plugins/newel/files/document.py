@@ -27,7 +27,7 @@ class Document:
     variables: dict[str, str] = field(default_factory=dict, repr=False)
 
     def line(self, steps: Steps = ()) -> int:
-        """The line of a place; of what contains it where it does not exist."""
+        """The line of a place, or of its container if the place does not exist."""
         while steps not in self.lines and steps:
             steps = steps[:-1]
         return self.lines.get(steps, 1)
@@ -66,7 +66,7 @@ def problems(error: ValidationError, steps: Steps, names: Iterable[str]) -> Iter
 
 
 def _unfolded(error: ValidationError, steps: Steps) -> Iterator[tuple[Steps, ErrorDetails]]:
-    """A validation inside a validator is part of the outer one."""
+    """The problems of an error; those of a validation inside a validator are placed in the outer one."""
     for problem in error.errors(include_url=False, include_input=False):
         place = (*steps, *problem["loc"])
         inner = problem.get("ctx", {}).get("error")

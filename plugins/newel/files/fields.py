@@ -1,7 +1,7 @@
-"""Fields of agents in files: how each is read where plain data is not enough.
+"""Fields of agents in files: how each is read if plain data is not enough.
 
-`FIELDS` maps a field to its kind, and `kind_by_annotation` finds one for a field of somebody's own class.
-A field without one is plain data, which the class validates.
+`FIELDS` maps a field to its kind, and `kind_by_annotation` finds the kind for a field of a user's own class.
+A field without a kind is plain data, which the class validates.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ _BY_BASE: dict[type, FieldKind] = {BaseAgent: _AGENT, BaseTool: _TOOL, BaseTools
 
 
 def kind_by_annotation(annotation: object) -> FieldKind | None:
-    """The kind of what data cannot be: an agent, a tool, a model, a function, a class, or a list of those."""
+    """The kind of a value that is no plain data: an agent, a tool, a model, a function, a class, or a list of those."""
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType, Annotated):
         return next(filter(None, map(kind_by_annotation, inner)), None)

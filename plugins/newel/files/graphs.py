@@ -1,6 +1,6 @@
 """The graph of a workflow in a file: `nodes` by name, and `edges` between them.
 
-An edge is a chain (``[START, a, {urgent: b, DEFAULT: c}]``, a list in it being a fan-out) or a mapping
+An edge is a chain (``[START, a, {urgent: b, DEFAULT: c}]``, in which a list is a fan-out) or a mapping
 (``{from: a, to: b, route: x}``).
 """
 
@@ -24,7 +24,7 @@ _AGENT_KEYS = {"model", "instruction", "description", "tools", "sub_agents"}
 
 
 def read_edges(place: Place) -> Factory:
-    """The edges of a workflow, with the nodes that stand beside them under `nodes`."""
+    """The edges of a workflow, with the nodes beside them under `nodes`."""
     graph = _Graph()
     nodes = place.sibling("nodes")
     if nodes is not None:
@@ -40,7 +40,7 @@ class _Graph:
     def __init__(self) -> None:
         self._nodes: dict[str, Node] = {}
         self._declared: dict[str, Place] = {}
-        #: Names that stood in an edge before their node did, with their places.
+        #: Names that were used in an edge before their node was read, with their places.
         self._awaited: list[tuple[str, Place]] = []
 
     def declare(self, nodes: Place) -> None:
@@ -123,7 +123,7 @@ class _Graph:
         return lambda: tuple(make() for make in makes)
 
     def _node(self, place: Place) -> Factory:
-        """A node by its name, or one that is described where it stands."""
+        """A node by its name, or one that is described in place."""
         value = place.value
         if value == START:
             return lambda: workflow.START
@@ -134,7 +134,7 @@ class _Graph:
             return lambda: self._nodes[value].make()
         node = read_node(place, None)
         if isinstance(value, str):
-            self._nodes[value] = node  # named by its path once more, it is the same node
+            self._nodes[value] = node  # named again by its path, it is the same node
         if node.name != value:
             self._add(node.name, node, place)
         return self._use(node)
@@ -144,7 +144,7 @@ class _Graph:
         return node.make
 
     def finish(self) -> None:
-        """Every name has its node, and every node that was declared stands in an edge."""
+        """Check that every name has its node, and that every declared node is in an edge."""
         for name, place in self._awaited:
             if name not in self._nodes:
                 names = [one for one in self._nodes if "." not in one]

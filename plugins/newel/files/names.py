@@ -30,7 +30,7 @@ def read_code(place: Place) -> Factory:
 def importer(place: Place, name: str, *below: str, kind: type[Descriptor] | None = None) -> Factory:
     """Check that the app's folder has the module of a name; the result imports it.
 
-    `below` leads to the name. Where plugins provide something of `kind` by that name, the error says so.
+    `below` leads to the name. If plugins provide something of `kind` by that name, the error says so.
     """
     code, short = place.app.code, name.rpartition(".")[2]
     try:
@@ -50,7 +50,7 @@ def importer(place: Place, name: str, *below: str, kind: type[Descriptor] | None
 
 
 def evaluate(place: Place, config: CodeConfig, value: object) -> object:
-    """`value`, or what it makes of the arguments of `config`."""
+    """`value`, or the result of its call with the arguments of `config`."""
     if config.args is None:
         return value
     if not callable(value):
@@ -60,7 +60,7 @@ def evaluate(place: Place, config: CodeConfig, value: object) -> object:
 
 
 def call(place: Place, name: str, function: Callable[[], T]) -> T:
-    """What `function` returns for the file's arguments; whatever it raises is the file's problem."""
+    """The result of `function` for the file's arguments; whatever it raises becomes an error at `place`."""
     try:
         return function()
     except AgentConfigError:
@@ -70,7 +70,7 @@ def call(place: Place, name: str, function: Callable[[], T]) -> T:
 
 
 def reason(error: Exception) -> str:
-    """What an error of the app's code says, in a message."""
+    """The text of an error of the app's code, for a message."""
     if isinstance(error, NewelError):
         return str(error)
     if isinstance(error, ValidationError):  # its text would show the values, cut short
@@ -79,7 +79,7 @@ def reason(error: Exception) -> str:
 
 
 def instance(place: Place, config: CodeConfig, find: Factory) -> Factory:
-    """What a name means where an object is wanted: a class is instantiated, also without arguments."""
+    """The object that a name stands for: a class is instantiated, even without arguments."""
 
     def make() -> object:
         value: Any = find()
@@ -120,7 +120,7 @@ def read_agent_of_code(place: Place, name: str) -> Factory:
         agent = find()
         if not isinstance(agent, BaseAgent):
             raise place.error(f"{name!r} is {describe(agent)}, not an agent; name an agent object")
-        # A module outlives one reading of the file, and its agent can be adopted once.
+        # A module outlives one reading of the file, and its agent can be adopted only once.
         agent = clone(agent) if agent.parent_agent is not None else agent
         for one in agent.walk():
             place.claim(one.name)
@@ -158,5 +158,5 @@ def _file_of_app(place: Place, config_path: str) -> Path:
 
 
 def describe(value: object) -> str:
-    """What an object of the app's code is, in a message."""
+    """The description of an object of the app's code, for a message."""
     return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__

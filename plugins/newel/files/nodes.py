@@ -15,17 +15,17 @@ from newel_kernel import Json
 
 START = "START"
 DEFAULT = ("DEFAULT", "DEFAULT_ROUTE", "__DEFAULT__")
-#: What a node may have beside what it does.
+#: The options that a node may have.
 OPTIONS = ("rerun_on_resume", "retry_config", "timeout", "parallel_worker", "max_concurrency")
 #: Other spellings of an option.
 _ALSO = {"max_parallel_workers": "max_concurrency"}
-#: The keys of which each says what a node does.
+#: The keys that say what a node does; a node has one of them.
 _SUBJECTS = ("function", "func", "func_code", "config_path", "code", "tool")
 
 
 @dataclass(eq=False)
 class Node:
-    """A node of a graph: `subject` makes what it does; it is made once, however often edges name it."""
+    """A node of a graph: `subject` makes what it runs; the node is made once, however often edges name it."""
 
     name: str | None
     place: Place
@@ -37,7 +37,7 @@ class Node:
     _object: object = None
 
     def make(self) -> object:
-        """The node, or the agent that is one as it stands."""
+        """The node, or the agent that is a node as it is."""
         if self._object is None:
             wrapped = self.joins or self.options or self.name is not None
             self._object = call(self.place, str(self.name), self._make) if wrapped else self.subject()
@@ -65,7 +65,7 @@ def read_node(place: Place, name: str | None) -> Node:
         raise place.error(f"a node is a name, a file or a mapping, not {kind_of(value)}")
     kind = value.get("agent_class")
     subjects = [key for key in _SUBJECTS if key in value]
-    # An agent that stands here may be of a class that has options as fields: another graph, say.
+    # An agent described here may be of a class that has options as fields: another graph, say.
     own = () if subjects or kind == "JoinNode" else _fields_of(place, value)
     spellings = {key: _ALSO.get(key, key) for key in value if isinstance(key, str)}
     option_keys = {key: option for key, option in spellings.items() if option in OPTIONS and key not in own}

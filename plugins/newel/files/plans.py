@@ -19,7 +19,7 @@ from newel_kernel import Json, NewelError
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What the keys of a file mean, beside the fields of the model that it describes."""
+    """The meaning of a file's keys, besides the fields of the model that it describes."""
 
     fields: Mapping[str, FieldKind]
     #: Other spellings of a field.
@@ -49,7 +49,7 @@ class ModelPlan:
         assert isinstance(place.value, Mapping)
         self.data: Mapping[str, object] = place.value
         self.form = form
-        #: The file as the model that the class wants its arguments made of, where it wants one.
+        #: The file as the model from which the class makes its arguments, if it has such a model.
         self.config: BaseModel | None = None
         self._kind: type[BaseModel] = BaseModel
         self._makes: dict[str, Factory] = {}
@@ -62,7 +62,7 @@ class ModelPlan:
                 self._makes[name] = self.form.fields[name].read(self.place.child(key, self.data[key]))
 
     def check(self, kind: type[BaseModel]) -> None:
-        """Check every key, then the data, then what the readers understand."""
+        """Check every key, then the plain data, then the values from the readers."""
         self._kind = kind
         places = self._places()
         kinds = {name: self.form.kind_of(kind, name) for name in places}
@@ -99,7 +99,7 @@ class ModelPlan:
         return self.config is not None and key in {*type(self.config).model_fields, *(self.config.model_extra or ())}
 
     def _check_data(self, places: Iterable[str], data: Mapping[str, object]) -> None:
-        """Report what the class's validation says of the data, and the fields that are missing."""
+        """Report the problems that the class's validation finds in the data, and missing fields."""
         own = self._kind.__init__ is not BaseModel.__init__  # it may fill in what is missing
         if own and not _takes_fields(self._kind):
             return
@@ -115,7 +115,7 @@ class ModelPlan:
                 for steps, message in problems(error, self.place.steps, self._kind.model_fields)
                 if len(steps) > depth and steps[depth] not in read and steps[depth:] not in missing
             )
-        except Exception:  # noqa: BLE001 - a validator that wants the whole object says so again when it is made
+        except Exception:  # noqa: BLE001 - a validator that needs the whole object fails again when it is made
             return
         if faults:
             raise self.place.file.document.errors(faults)
@@ -146,7 +146,7 @@ def _takes_fields(kind: type[BaseModel]) -> bool:
 
 @cache
 def _rehearsal(kind: type[BaseModel]) -> type[BaseModel]:
-    """`kind` for validating data only: what it does once it has been made does not happen."""
+    """`kind`, for validating data only: its code that runs after construction does not run."""
     members: Json = {"model_post_init": lambda self, context, /: None, "__module__": kind.__module__}
     members["__init__"] = BaseModel.__init__
     return type(kind.__name__, (kind,), members)

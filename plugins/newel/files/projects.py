@@ -14,7 +14,7 @@ _INSTALLED = ("site-packages", "dist-packages")
 def project_of(folder: Path) -> Path:
     """The project that a folder is in.
 
-    That is the nearest folder upwards with pyproject.toml, setup.cfg or .git, else the working directory where the
+    That is the nearest folder upwards with pyproject.toml, setup.cfg or .git, else the working directory if the
     folder is in it, else the folder itself.
     """
     for above in (folder, *folder.parents):
@@ -25,7 +25,7 @@ def project_of(folder: Path) -> Path:
 
 
 def is_own(file: Path, project: Path) -> bool:
-    """Whether a file is the project's own, and not of an environment that lies in it."""
+    """Whether a file is the project's own, and not part of an environment inside the project."""
     real = file.resolve()
     if not real.is_relative_to(project):
         return False
@@ -36,7 +36,7 @@ def is_own(file: Path, project: Path) -> bool:
 def import_name(folder: Path, project: Path) -> str | None:
     """The dotted name by which Python finds a folder of the project as a package, without importing anything.
 
-    Of several the longest: a module that imports its neighbours does it by the whole name.
+    The longest of several names: a module imports its neighbours by the whole name.
     """
     packages = [one for one in (folder, *folder.parents) if one.is_relative_to(project)]
     for top in reversed(packages):
@@ -55,7 +55,7 @@ def top_folder(name: str, project: Path) -> Path | None:
 
 
 def is_top_level(name: str, file: Path, *, imported: bool) -> bool:
-    """Whether Python finds a module's or package's own file under its bare name; with `imported` it has it already."""
+    """Whether Python finds a module's or package's own file under its bare name; with `imported`, only if imported."""
     module = sys.modules.get(name)
     if module is None and imported:
         return False
@@ -80,7 +80,7 @@ def names_in(folder: Path) -> Iterator[str]:
 
 
 def importable(folder: Path) -> None:
-    """Let Python find the folder's modules by the whole name of their package, and what else the project has.
+    """Let Python find the folder's modules by the whole name of their package, and the other modules of the project.
 
     Each path goes to the end of sys.path, where it hides nothing.
     """

@@ -15,7 +15,7 @@ class AgentRefConfig(BaseModel):
 
     @model_validator(mode="after")
     def validate_exactly_one_field(self) -> AgentRefConfig:
-        """Either the one or the other."""
+        """Check that exactly one of the two fields is given."""
         if self.code is not None and self.config_path is not None:
             raise ValueError("Only one of `code` or `config_path` should be provided")
         if self.code is None and self.config_path is None:
@@ -56,7 +56,7 @@ class CodeConfig(BaseModel):
     @field_validator("args")
     @classmethod
     def _in_order(cls, args: list[ArgumentConfig] | None) -> list[ArgumentConfig] | None:
-        """What a call could not say: an argument twice, or a positional one after one with a name."""
+        """Refuse what a call cannot express: an argument twice, or a positional one after a named one."""
         names = [argument.name for argument in args or ()]
         twice = next((name for index, name in enumerate(names) if name is not None and name in names[:index]), None)
         if twice is not None:

@@ -129,7 +129,7 @@ def _agents(composition: Composition) -> Shape:
 
 
 def _choice(types: Iterable[str]) -> Shape:
-    """The one of the types that `agent_class` names."""
+    """The type that `agent_class` names."""
     names = list(types)
     branches = [
         {"if": {"properties": {"agent_class": {"const": name}}, "required": ["agent_class"]}, "then": ref(name)}
@@ -170,7 +170,7 @@ def _apps() -> Shape:
 
 
 def _of_model(name: str, model: type[BaseModel], form: Form, descriptions: Mapping[str, str], shapes: Shape) -> Shape:
-    """A model: its fields, and the other spellings that they have. Shapes that it needs are added to `shapes`."""
+    """The shape of a model: its fields, in all spellings. Shapes that it needs are added to `shapes`."""
     keys = form.keys_of(model)
     fields = {field: info for field, info in model.model_fields.items() if field in keys}
     properties: dict[str, Shape] = {}

@@ -15,7 +15,7 @@ Shape = Json
 DOTTED = r"^\.?[^\W\d_]\w*(\.[^\W\d_]\w*)+$"
 _FILE = r"\.ya?ml$"
 _VARIABLE = r"\$\{"
-#: What an agent says in fields of its own.
+#: Fields that are set on the agent itself.
 _NOT_ITS_OWN = ("tools", "system_instruction", "response_schema")
 
 
@@ -49,7 +49,7 @@ def code_of(names: list[str]) -> Shape:
 
 
 def refinable(tool: Shape) -> Shape:
-    """A tool, alone or with what else is said of it."""
+    """A tool, alone or with further settings."""
     texts = {key: field.description for key, field in Refinement.model_fields.items()}
     shapes: dict[str, Shape] = {
         "name": {"type": "string"},
@@ -139,7 +139,7 @@ SHAPES: dict[str, Shape] = {
 
 
 def generation_shapes() -> dict[str, Shape]:
-    """The configuration of model calls and its parts, in both spellings, without what an agent says elsewhere."""
+    """The configuration of model calls and its parts, in both spellings, without what is set on the agent."""
     snake = GenerateContentConfig.model_json_schema(by_alias=False)
     camel = GenerateContentConfig.model_json_schema(by_alias=True)
     merged = _both(snake, camel)
@@ -179,7 +179,7 @@ def _each(value: object) -> object:
 
 
 def prune(schema: Shape) -> Shape:
-    """`schema` with the definitions that something refers to."""
+    """`schema`, with only the definitions that something refers to."""
     definitions = schema.pop("$defs")
     needed: set[str] = set()
     waiting = list(_references(schema))

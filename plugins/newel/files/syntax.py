@@ -31,7 +31,7 @@ _CONSTANTS = {"": None, "~": None} | {
 _INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
-#: What to do about a message of the parser that says little.
+#: Hints for messages of the parser that say little.
 _HINTS = {
     "mapping values are not allowed here": "; put a text with a colon in quotes, or mend the indentation",
     "found character '\\t' that cannot start any token": "; indent with spaces",
@@ -40,7 +40,7 @@ _HINTS = {
 
 
 class AgentFileMissingError(FileNotFoundError, AgentConfigError):
-    """An agent file, or one that it refers to, is not there."""
+    """An agent file, or one that it refers to, does not exist."""
 
 
 def read_text(file: Path) -> str:
@@ -73,7 +73,7 @@ def parse(text: str, file: Path) -> tuple[object, dict[Steps, int]]:
 
 @contextmanager
 def _reported(text: str, file: Path) -> Iterator[None]:
-    """Turn the parser's errors into ours."""
+    """Turn the parser's errors into AgentConfigErrors."""
     try:
         yield
     except yaml.MarkedYAMLError as error:

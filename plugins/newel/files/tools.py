@@ -16,7 +16,7 @@ from newel.tools.refinement import Refinement, refined, refined_toolset
 from newel.tools.tool_configs import ToolArgsConfig
 from newel_kernel import BaseAgent, BaseTool, BaseToolset, ConfigurationError
 
-#: The key of the tool that the other keys beside it are about.
+#: The key of the tool to which the other keys beside it apply.
 SUBJECT = "tool"
 CONFIRMATION = "require_confirmation"
 
@@ -44,7 +44,7 @@ def reader_of(
 
 
 def _created(place: Place, config: CodeConfig, create: Callable[..., object]) -> Factory:
-    """What a plugin's factory makes of the arguments; agents and functions among them are read by its annotations."""
+    """The object from a plugin's factory; agents and functions among the arguments are read by its annotations."""
     try:
         check_call(create, config)
     except TypeError as error:
@@ -84,7 +84,7 @@ def _read_argument(place: Place, annotation: object) -> Factory:
 
 
 def read_tool(place: Place) -> Factory:
-    """A tool, a toolset or a function; as ``{tool: ..., require_confirmation: true}`` with what else is said of it."""
+    """A tool, a toolset or a function; as ``{tool: ..., require_confirmation: true}`` with further settings."""
     if isinstance(place.value, Mapping) and SUBJECT in place.value:
         return _read_refined(place)
     make = _read_tool(place)
@@ -99,7 +99,7 @@ def read_tool(place: Place) -> Factory:
 
 
 def _tool_of_code(place: Place, config: CodeConfig, value: object) -> object:
-    """A class of tools is instantiated, also without arguments; `ToolArgsConfig` is passed where it is asked for."""
+    """A class of tools is instantiated, even without arguments; `ToolArgsConfig` is passed if it is asked for."""
     if isinstance(value, type) and issubclass(value, (BaseTool, BaseToolset)):
         own = getattr(value, "from_config", None)
         if own is not None and not config.positional:
@@ -114,7 +114,7 @@ def _tool_of_code(place: Place, config: CodeConfig, value: object) -> object:
 
 
 def _read_refined(place: Place) -> Factory:
-    """A tool with a name, a confirmation, a time-out or an effect that the file says."""
+    """A tool with a name, a confirmation, a time-out or an effect that the file sets."""
     assert isinstance(place.value, Mapping)
     options = {key: value for key, value in place.value.items() if key not in (SUBJECT, CONFIRMATION)}
     refinement = place.parsed(Refinement, options, also=(SUBJECT, CONFIRMATION))

@@ -13,7 +13,7 @@ _REFERENCE = re.compile(r"\$(?:(?P<escaped>\$)(?=\{)|\{(?P<name>[^{}]*)\}|(?P<op
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 #: Shorter values are no secrets, and hiding them would garble every message.
 _SHORTEST = 4
-#: The least piece of a value that is hidden where a message shows it cut short.
+#: The shortest piece of a value that is hidden if a message shows the value cut short.
 _PIECE = 8
 
 Fault = Callable[[Steps, str], AgentConfigError]
@@ -22,7 +22,7 @@ Fault = Callable[[Steps, str], AgentConfigError]
 def interpolate(value: object, steps: Steps, fault: Fault, used: dict[str, str]) -> object:
     """`value` with every ``${NAME}`` replaced by the variable; ``$${`` stands for ``${``.
 
-    Variables that were read are added to `used`. What is wrong is raised as `fault` makes it.
+    The variables that were read are added to `used`. A problem is raised as the error from `fault`.
     """
     if isinstance(value, dict):
         for key in value:
@@ -63,7 +63,7 @@ def mask(text: str, used: Mapping[str, str]) -> str:
 
 
 def _without(text: str, value: str, mask: str) -> str:
-    """`text` without `value` and, where it stands cut short (``sk-123...``), without what is left of it."""
+    """`text` without `value` and, if it is cut short (``sk-123...``), without the piece that is left."""
     text = text.replace(value, mask)
     for length in range(min(len(value) - 1, len(text)), _PIECE - 1, -1):
         text = text.replace(value[:length], mask).replace(value[-length:], mask)
@@ -71,7 +71,7 @@ def _without(text: str, value: str, mask: str) -> str:
 
 
 def reveals(error: BaseException, used: Mapping[str, str]) -> bool:
-    """Whether an error, or one that it came from, shows the value of a variable."""
+    """Whether an error, or one of its causes, shows the value of a variable."""
     visited: set[int] = set()
     waiting: list[BaseException | None] = [error]
     while waiting:

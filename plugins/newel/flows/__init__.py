@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from newel.flows.code_steps import prepare_code as prepare_code
     from newel.flows.code_steps import run_code as run_code
 
-#: What the plugins do; they are light, and these come with the first request that needs them.
+#: The modules that do the plugins' work: the plugins are light, and these load with the first request that needs them.
 _WHERE = {
     "act_on_answers": "newel.flows.approvals",
     "ask_for_approval": "newel.flows.approvals",

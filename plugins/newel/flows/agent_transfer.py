@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def transfer_targets(agent: LlmAgent) -> list[BaseAgent]:
-    """The agents that `agent` may transfer to: its own, its parent, its peers; those that are its tools are none."""
+    """The agents that `agent` may transfer to: its own, its parent, its peers; not agents that are its tools."""
     targets = [child for child in agent.sub_agents if not is_delegate(child)]
     parent = agent.parent_agent
     if parent is not None and parent.transfers:
@@ -74,7 +74,7 @@ def _offer_of(agent: LlmAgent) -> Offer | None:
 
 
 def for_agent(agent: LlmAgent) -> RequestStep:
-    """What appends the instructions and declares the tool, where there is anyone to transfer to."""
+    """The step that appends the instructions and declares the tool, where a target exists."""
     around = agent.sub_agents, agent.parent_agent.sub_agents if agent.parent_agent is not None else []
     seen: tuple[list[BaseAgent], list[BaseAgent]] | None = None
     offer: Offer | None = None
@@ -93,7 +93,7 @@ def for_agent(agent: LlmAgent) -> RequestStep:
 
 
 def applies_to(agent: LlmAgent) -> bool:
-    """AutoFlow (S0 §2.2): not for an agent that may transfer nowhere."""
+    """AutoFlow (S0 §2.2): not for an agent that may not transfer."""
     return bool(agent.sub_agents or not agent.disallow_transfer_to_parent or not agent.disallow_transfer_to_peers)
 
 

@@ -18,7 +18,7 @@ from newel_types import FunctionCall, as_plain
 def ask_for_approval(
     ctx: InvocationContext, call_event: Event, confirmations: Mapping[str, ToolConfirmation]
 ) -> Event | None:
-    """The event that asks the user about the calls of `call_event` whose tools ask for it, by call id."""
+    """The event that asks the user about the calls of `call_event` that `confirmations` has, by call id."""
     calls = {call.id: call for call in call_event.get_function_calls()}
     requests = [approval_request(calls[id_], one) for id_, one in confirmations.items() if id_ in calls]
     return request_event(ctx, requests) if requests else None
@@ -38,7 +38,7 @@ async def act_on_answers(ctx: InvocationContext) -> list[Event]:
 
 
 async def _mended(ctx: InvocationContext) -> list[Event]:
-    """What a crash has left out: first results of calls that wait, requests for calls that must not happen twice."""
+    """What a crash left missing: first results of calls that wait, requests for calls that must not happen twice."""
     calls, once = await interrupted(ctx)
     events = [first_results(ctx, calls)] if calls else []
     return events + (_ask_to_repeat(ctx, once) if once else [])
@@ -49,7 +49,7 @@ def _ask_to_repeat(ctx: InvocationContext, calls: Sequence[FunctionCall]) -> lis
 
 
 class _Verdicts:
-    """What the answers of one message let go ahead, and what they do not."""
+    """The calls that the answers of one message let go ahead, and those that they do not."""
 
     def __init__(self, tools: Mapping[str, BaseTool]) -> None:
         self._tools = tools
@@ -65,7 +65,7 @@ class _Verdicts:
         call = FunctionCall.model_validate(answer.question.original)  # with the arguments that the user was shown
         call_id = str(call.id)
         if call_id in self._doubtful:
-            return  # the user is asked anew: another answer to the old request changes nothing
+            return  # the user is asked again: another answer to the old request changes nothing
         try:
             verdict = read_answer(answer.response, call)
             if self._answers.setdefault(call_id, verdict) != verdict:
@@ -83,7 +83,7 @@ class _Verdicts:
         elif verdict.confirmed and (problem := why_not_again(answer.question)) is not None:
             self._refused.append((call, {"error": problem}))
         elif verdict.confirmed and not answer.new and happens_once(call, self._tools):
-            self._doubtful[call_id] = call  # approved before, by a run that may have crashed or still goes on
+            self._doubtful[call_id] = call  # approved before, by a run that may have crashed or may still go on
         else:
             self._calls[call_id] = call
             self._requests[call_id] = answer.question.id
@@ -92,7 +92,7 @@ class _Verdicts:
             )
 
     async def carry_out(self, ctx: InvocationContext) -> list[Event]:
-        """Run what is approved (or rejected by the tool itself); the events of all that has a result now."""
+        """Run what is approved (or rejected by the tool itself); return the events of all that has a result now."""
         events = [result_event(ctx, self._refused)] if self._refused else []
         if self._doubtful:
             events += _ask_to_repeat(ctx, list(self._doubtful.values()))
@@ -121,7 +121,7 @@ class _Verdicts:
         return [note]
 
     def _note_edits(self, event: Event) -> None:
-        """Record on an event of results with which arguments the calls really ran."""
+        """Record on an event of results the arguments with which the calls really ran."""
         ids = {response.id for response in event.get_function_responses()}
         edited = {id_: one.edited_args for id_, one in self._answers.items() if id_ in ids and one.edited_args}
         if edited:
@@ -129,7 +129,7 @@ class _Verdicts:
 
 
 def check_fit(tool: BaseTool | None, args: Json) -> None:
-    """Raise UnusableAnswerError where `args` are none for `tool`."""
+    """Raise UnusableAnswerError where `args` do not fit `tool`."""
     problem = None
     declaration = tool._get_declaration() if tool is not None else None
     schema = as_plain(declaration.parameters_json_schema) if declaration is not None else None

@@ -32,7 +32,7 @@ from newel_kernel import (
 
 
 def receive(ctx: InvocationContext) -> None:
-    """Take the secrets out of a message that answers a request, before anybody sees or stores it."""
+    """Take the secrets out of a message that answers a request, before anything else sees or stores it."""
     content = ctx.user_content
     for part in (content.parts or ()) if content is not None else ():
         if part.function_response is not None:
@@ -50,7 +50,7 @@ def before(ctx: InvocationContext, request: LlmRequest) -> Awaitable[Sequence[Ev
             if event.author != "user":
                 return None
             if not own or any(event.id == message.id for message in own):
-                break  # what others have sent meanwhile is for them
+                break  # what was sent to other runs meanwhile is for those runs
     else:
         return None
     for message in own or (event,):
@@ -85,7 +85,7 @@ async def after(ctx: InvocationContext, call_event: Event, result_event: Event) 
 def on_tool_error_callback(
     tool: BaseTool, tool_args: Json, tool_context: Context, error: Exception
 ) -> Json | None:
-    """Mask the secrets of the invocation in what a tool raises, before anybody shows or logs it."""
+    """Mask the secrets of the invocation in the error of a tool, before it is shown or logged."""
     secrets = tool_context.get_invocation_context().stash.get(SECRETS, None)
     if secrets is None or (masked := secrets.mask_error(error)) is error:
         return None

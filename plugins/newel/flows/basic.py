@@ -25,10 +25,10 @@ _LIVE = frozenset((
 
 
 def for_agent(agent: LlmAgent) -> RequestStep:
-    """What starts a request from what the agent and the RunConfig say."""
+    """The step that starts a request from the agent's settings and the RunConfig."""
     name, config, tools = agent.name, agent.generate_content_config, agent.tools
     schema = agent.output_schema if agent.mode != "task" else None
-    #: A composition and the model in it: as long as no agent of the tree is edited, for then this is made anew.
+    #: The last composition, and the model in it. When an agent of the tree is edited, this step is made anew.
     seen: tuple[Chains, BaseLlm] | None = None
 
     def start(ctx: LlmContext, request: LlmRequest) -> None:

@@ -1,4 +1,4 @@
-"""code_execution: runs the code that the model writes and tells it what came out (S0 §2.4, S3 §1)."""
+"""code_execution: runs the code that the model writes and shows it the output (S0 §2.4, S3 §1)."""
 
 from __future__ import annotations
 

@@ -12,10 +12,10 @@ from newel.flows.code_running import Execution
 from newel_kernel import Event, LlmRequest
 from newel_types import Content, Part
 
-#: The MIME types that are taken, and how their files end.
+#: The MIME types that are accepted, and the extensions of their files.
 _EXTENSIONS = {"text/csv": ".csv"}
 
-#: Standard library only: a sandbox has no more.
+#: Standard library only: a sandbox has nothing else.
 _EXPLORING = '''import csv
 
 def load_table(name):

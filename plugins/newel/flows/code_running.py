@@ -23,7 +23,7 @@ from newel.contexts.invocation_context import full_invocation
 from newel_kernel import Event, FeatureUnavailableError, InvocationContext, Json, Key
 from newel_types import Content, Part
 
-#: What a call gave, or what it raised.
+#: The result of a call, or the error that it raised.
 Outcome: TypeAlias = tuple[object, BaseException | None]
 #: Seconds that an executor gets to keep its own time-out.
 _GRACE = 5.0
@@ -57,7 +57,7 @@ class Execution:
         return Event(invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, content=content)
 
     async def run(self, code: str, files: list[CodeExecutionFile], explored: CodeExecutionFile | None = None) -> Event:
-        """Run `code` and give the event of its result; `explored` is the data file that it was about."""
+        """Run `code` and return the event of its result; `explored` is the data file that it explores."""
         request = CodeExecutionInput(code=code, input_files=files, execution_id=self._execution_id())
         result = await self._attempt(request)
         invocation = self._ctx.invocation_id
@@ -90,7 +90,7 @@ class Execution:
             problem = f"The code was given up: {kind} took longer than {self._seconds:g} seconds."
             return CodeExecutionResult(stderr=problem)
         if isinstance(error, FeatureUnavailableError):
-            raise error  # for whoever set the agent up: no other code would help the model
+            raise error  # for the developer: no other code would help the model
         if error is not None:
             return CodeExecutionResult(stderr=bounded(f"{type(error).__name__}: {error}", self._max_output))
         if not isinstance(result, CodeExecutionResult):
@@ -116,7 +116,7 @@ class Execution:
 
 
 async def off_loop(call: Callable[[], object], seconds: float | None) -> Outcome:
-    """What `call` gives or raises in a thread of its own; TimeoutError after `seconds`.
+    """The result or the error of `call`, run in its own thread; TimeoutError after `seconds`.
 
     A thread that hangs cannot be ended. It is a daemon and not of the loop's pool, so it holds up neither
     other work nor the end of the process.
@@ -135,7 +135,7 @@ async def off_loop(call: Callable[[], object], seconds: float | None) -> Outcome
             outcome = context.run(call), None
         except BaseException as error:  # noqa: BLE001 - the boundary to an executor, which may raise SystemExit
             outcome = None, error
-        with suppress(RuntimeError):  # the loop has closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop has closed: nothing waits any more
             loop.call_soon_threadsafe(settle, outcome)
 
     threading.Thread(target=work, name="newel-code", daemon=True).start()

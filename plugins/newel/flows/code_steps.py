@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Limits(Protocol):
-    """Of one execution: seconds (None: no end), and characters of output that the model sees."""
+    """The limits of one execution: seconds (None: no limit), and characters of output that the model sees."""
 
     @property
     def timeout_seconds(self) -> float | None:
@@ -40,7 +40,7 @@ async def prepare_code(ctx: LlmContext, request: LlmRequest, limits: Limits) -> 
             executor.declare(request)
         elif model.networked:
             raise executor.refusal(request.model or model.model)
-        else:  # somebody's own, which may stand in for one that is known, and have its name
+        else:  # a user's own model, which may stand in for a known one, and have its name
             executor.process_llm_request(request)
         return None
     events: list[Event] = []
@@ -56,7 +56,7 @@ async def prepare_code(ctx: LlmContext, request: LlmRequest, limits: Limits) -> 
 
 
 async def run_code(ctx: LlmContext, response: LlmResponse, limits: Limits) -> list[Event] | None:
-    """Run the first code of an answer: an event of the code and one of its result stand for the answer."""
+    """Run the first code of an answer: an event of the code and one of its result replace the answer."""
     content = response.content
     if response.partial or content is None:
         return None

@@ -1,4 +1,4 @@
-"""Compacting: which events of a session a summary is to take in. What waits for an answer is left out."""
+"""Compacting: which events of a session a summary is to cover. Calls that wait for an answer are left out."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def window(events: Sequence[Event], config: EventsCompactionConfig) -> list[Even
 def surplus(
     events: Sequence[Event], config: EventsCompactionConfig, agent_name: str, branch: str | None
 ) -> list[Event]:
-    """What is older than the events to keep, where the last prompt reached the threshold.
+    """The events older than those to keep, where the last prompt reached the threshold.
 
-    The last summary leads, so that the next one can take its place.
+    The last summary comes first, so that the next one can replace it.
     """
     if config.token_threshold is None or config.event_retention_size is None:
         return []
@@ -65,7 +65,7 @@ def surplus(
 
 
 def older(events: Sequence[Event], keep: int) -> list[Event]:
-    """The events that no summary has taken in, but for the last `keep`, led by the last summary."""
+    """The events that no summary covers, except the last `keep`; the last summary comes first."""
     events = _common(events)
     latest = latest_compaction(events)
     spoken_events = [event for event in events if compaction_of(event) is None]
@@ -83,12 +83,12 @@ def older(events: Sequence[Event], keep: int) -> list[Event]:
 
 
 def _common(events: Sequence[Event]) -> list[Event]:
-    """The events that count, without those of isolation scopes: nobody outside of them would see these."""
+    """The events that count, without those of isolation scopes, which nothing outside the scope sees."""
     return [event for event in Log(events).standing() if event.isolation_scope is None]
 
 
 def _settled(events: list[Event]) -> list[Event]:
-    """The leading events up to the first call whose result is not among them: the two must not be parted."""
+    """The leading events up to the first call whose result is not among them: the two must not be separated."""
     waiting: set[str | None] = set()
     settled = 0
     for count, event in enumerate(events, 1):

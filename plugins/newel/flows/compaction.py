@@ -1,7 +1,7 @@
 """compaction: summarises the older part of a long conversation, as the app's events_compaction_config says.
 
-Where a prompt grew too long it works before the contents are put together; else once an invocation is over. The
-summary is an event of the session, which no caller is shown; the events that it stands for stay where they are.
+Where a prompt grew too long, it runs before the contents are put together; otherwise after an invocation. The summary
+is an event of the session that callers do not see; the events that it stands for stay where they are.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _COMPACTED = Key[bool]("compaction is done")
 async def run(ctx: InvocationContext, request: LlmRequest) -> None:
     """Compact where the last prompt reached the threshold."""
     config = _config(ctx)
-    if config is None or config.token_threshold is None or ctx.opening is not None:  # that conversation is not this one
+    if config is None or config.token_threshold is None or ctx.opening is not None:  # not this conversation
         return
     if (event := await _compacted_surplus(ctx, config, ctx.agent.name)) is not None:
         ctx.stash[_COMPACTED] = True
@@ -59,7 +59,7 @@ async def _close(ctx: InvocationContext, config: EventsCompactionConfig) -> list
 
 
 async def summary_of(ctx: InvocationContext, keep: int) -> Event | None:
-    """What summarises the session but for its last `keep` events, whatever the app has configured; None: nothing."""
+    """A summary of the session except its last `keep` events, whatever the app configures; None: nothing to sum up."""
     events = older(ctx.session.events, keep)
     return await _summarize(ctx, _config(ctx), events) if events else None
 

@@ -30,13 +30,13 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
 
     #: Fence what other agents said and did as quotations, so that it does not read as the user's words.
     fence_quotations: bool = False
-    #: Keep the user's responses to calls that were not asked of the user from models, beside their tools' results.
+    #: Hide from models the user's responses to calls that did not ask the user and that have their tools' results.
     asked_answers_only: bool = False
 
 
 @cache
 def processor(reading: Reading) -> Callable[[LlmAgent], RequestStep]:
-    """Replaces the contents by the conversation; contents of the instructions come before the user's last words."""
+    """Replaces the contents with the conversation; contents of the instructions go before the user's last messages."""
 
     def for_agent(agent: LlmAgent) -> RequestStep:
         name, whole = agent.name, agent.include_contents == "default"
@@ -73,7 +73,7 @@ def _history(ctx: InvocationContext, name: str, reading: Reading) -> History:
 
 
 def _opened(ctx: LlmContext, opening: Opening, reading: Reading) -> SharedContents:
-    """The conversation of an isolated run: what it was given, then what was said in it."""
+    """The conversation of an isolated run: its opening, then what was said in it."""
     agent = ctx.agent
     events = opening.own_events(ctx.session.events)
     turn_contents: list[Content] = []
@@ -100,7 +100,7 @@ def _current_turn(ctx: InvocationContext, events: Sequence[Event], reading: Read
 
 
 def _with_calls(ctx: InvocationContext, events: Sequence[Event], index: int) -> Sequence[Event]:
-    """The events from `index` on, behind the agent's earlier calls that the last one answers: an approval came late."""
+    """The events from `index` on, after the agent's earlier calls that the last one answers: an approval came late."""
     tail = events[index:]
     last = next(event for event in reversed(tail) if is_visible(event, ctx.branch, ctx.isolation_scope))
     ids = set(answered_ids(last)).difference(*map(call_ids, tail))

@@ -30,7 +30,7 @@ def run(ctx: InvocationContext, request: LlmRequest) -> None:
 
 
 def _scope(ctx: InvocationContext) -> str:
-    """The same for all prompts that may begin alike: those of one app, user and agent."""
+    """A key that is the same for all prompts that may begin alike: those of one app, user and agent."""
     names = json.dumps([ctx.session.app_name, ctx.session.user_id, ctx.agent.name])
     return hashlib.sha256(names.encode()).hexdigest()[:32]
 
@@ -38,7 +38,7 @@ def _scope(ctx: InvocationContext) -> str:
 def _latest(ctx: InvocationContext) -> tuple[CacheMetadata | None, int | None]:
     """The cache metadata and the prompt's token count that the agent's latest responses carry.
 
-    Events of branches beside the agent's own, and of other isolated runs, tell of another conversation and its cache.
+    Events on other branches than the agent's, and of other isolated runs, belong to another conversation and its cache.
     """
     metadata: CacheMetadata | None = None
     tokens: int | None = None
@@ -57,7 +57,7 @@ def _latest(ctx: InvocationContext) -> tuple[CacheMetadata | None, int | None]:
 
 
 def _used_again(metadata: CacheMetadata, *, same_invocation: bool) -> CacheMetadata:
-    """`metadata` for the next request: the cache is used in one invocation more."""
+    """`metadata` for the next request: the cache is used in one more invocation."""
     if metadata.invocations_used is None or same_invocation:
         return metadata
     return metadata.model_copy(update={"invocations_used": metadata.invocations_used + 1})

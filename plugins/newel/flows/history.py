@@ -24,7 +24,7 @@ class Reading(NamedTuple):
 
     #: Fence what other agents said as quotations.
     fence: bool = False
-    #: Leave out the user's responses to calls that have their tools' results, and were not asked of the user.
+    #: Leave out the user's responses to calls that have their tools' results and did not ask the user.
     asked_only: bool = False
 
 
@@ -32,7 +32,7 @@ _PLAIN = Reading()
 
 
 class History:
-    """The contents that one agent on one branch sees. `update` takes the session's events and does what is new."""
+    """The contents that one agent on one branch sees. `update` takes the session's events and adds the new ones."""
 
     __slots__ = (
         "_agent", "_branch", "_calls", "_contents", "_epoch", "_marks", "_past", "_reading", "_scope", "_settled",
@@ -49,7 +49,7 @@ class History:
 
     def _reset(self) -> None:
         self._past: list[Event] = []
-        #: How many contents there were after each seen event; rolls back when a log is cut.
+        #: The number of contents after each seen event, for rolling back when a log is cut.
         self._marks: list[int] = []
         self._contents: list[Content] = []
         #: The calls of the last visible event: only a response to these may simply be appended.
@@ -80,7 +80,7 @@ class History:
         """Forget the events that were cut off the end, or everything where the log is another one."""
         count = min(len(self._past), len(events))
         while count > self._epoch and events[count - 1] is not self._past[count - 1]:
-            count -= 1  # cut off and written on
+            count -= 1  # cut off, and continued with other events
         if self._epoch <= count and count and self._settled and events[count - 1] is self._past[count - 1]:
             del self._past[count:], self._marks[count:]
             del self._contents[self._marks[-1] :]
@@ -89,7 +89,7 @@ class History:
             self._reset()
 
     def _append_plain(self, event: Event) -> bool:
-        """Take the usual event, one part that the user or the agent itself said, in one look; False: look closer."""
+        """Take the usual event (one part, said by the user or the agent itself) in one look; False: look closer."""
         content = event.content
         parts = content.parts if content is not None else None
         if (

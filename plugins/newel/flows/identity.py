@@ -10,7 +10,7 @@ from newel_kernel import BaseAgent, LlmRequest, RequestProcessor, hookimpl
 
 
 def for_agent(agent: BaseAgent) -> Callable[[LlmContext, LlmRequest], None]:
-    """What appends the identity to the system instruction, its text made once; one that answers once needs none."""
+    """A step that appends the identity, made once, to the system instruction; an agent that answers once needs none."""
     text = f'You are an agent. Your internal name is "{agent.name}".'
     if agent.description:
         text += f' The description about you is "{agent.description}".'

@@ -28,7 +28,7 @@ Provider: TypeAlias = Callable[[ReadonlyContext], str | Awaitable[str]]
 class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of instructions."""
 
-    #: ``{{x}}`` is the text ``{x}``; else it is a placeholder like ``{x}``, as the specification has it.
+    #: ``{{x}}`` is the text ``{x}``; else it is a placeholder like ``{x}``, as the specification says.
     literal_double_braces: bool = False
 
 
@@ -64,7 +64,7 @@ async def run(ctx: LlmContext, request: LlmRequest) -> None:
     With a static instruction the dynamic one becomes a user content, so that what precedes it can be cached.
     """
     agent = ctx.agent
-    # Read where pydantic keeps a field's value: a root of another kind has none, and asking it raises, slowly.
+    # Read where pydantic keeps a field's value: a root of another kind lacks it, and asking for it raises, slowly.
     shared = agent.root_agent.__dict__.get("global_instruction")
     if shared:
         request.append_instruction(await _resolved(shared, ctx))
@@ -82,7 +82,7 @@ async def run(ctx: LlmContext, request: LlmRequest) -> None:
 
 
 def for_agent(agent: LlmAgent) -> RequestStep:
-    """`run`, or where all is text without placeholders what appends just that."""
+    """`run`, or a step that just appends the text, where no instruction has placeholders."""
     shared = agent.root_agent.__dict__.get("global_instruction")
     texts = [text for text in (shared, agent.instruction) if text]
     plain = [text for text in texts if _is_plain(text)]

@@ -20,8 +20,8 @@ def run(ctx: LlmContext, request: LlmRequest) -> None:
 def _previous(ctx: LlmContext) -> str | None:
     """The interaction of the agent's latest answer, on its branch or before it branched off, in the same isolated run.
 
-    One that failed cannot be continued. Where the agent is to see the current turn only, earlier interactions,
-    which hold what came before, are not.
+    An interaction that failed cannot be continued. Where the agent is to see the current turn only, earlier
+    interactions, which hold what came before, are not continued.
     """
     agent = ctx.agent
     for _, event in Log(ctx.session.events).backwards():

@@ -1,7 +1,7 @@
 """Interrupted calls: what a resumed invocation asks before it repeats a tool call that may have taken effect.
 
 A call that a crash left without a result runs again, unless its tool says that it must not happen twice: then the
-user is asked first. A call that had asked for something keeps its request; only its first result is made up for.
+user is asked first. A call that had asked for something keeps its request; only its missing first result is added.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _questioned_ids(ctx: InvocationContext) -> set[str | None]:
 
 
 def repeat_request(ctx: InvocationContext, call: FunctionCall) -> FunctionCall:
-    """Asks the user whether a call may be repeated; it names a worker that never gave the session back."""
+    """The request to the user to let a call be repeated; it names a worker that never gave the session back."""
     store = ctx.session_service
     worker = store.lapsed_holder(ctx.session) if isinstance(store, KnowsLapsed) else None
     hint = _HINT.format(name=call.name)
@@ -67,7 +67,7 @@ def repeat_request(ctx: InvocationContext, call: FunctionCall) -> FunctionCall:
 
 
 def why_not_again(question: Question) -> str | None:
-    """Why a call that the user lets run again must not: the process that began it is known not to have ended."""
+    """Why a call must not run again though the user allows it: the process that began it is known not to have ended."""
     return _IN_USE if question.begun_by is not None and is_alive(question.begun_by) else None
 
 

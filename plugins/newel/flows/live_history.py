@@ -1,4 +1,4 @@
-"""live_history: what an agent said before it transferred is quoted, where it goes on over a new live connection.
+"""live_history: what an agent said before it transferred is quoted, where it continues over a new live connection.
 
 After a transfer back, a service takes what follows the result of a function for the model's own words, and stays
 silent. Quoted, the last word is another's, and the model answers.
@@ -26,7 +26,7 @@ def _hands_over(event: Event, agent: str) -> bool:
 
 
 def _live(event: Event, agent: str) -> bool:
-    """Whether the agent said it over a live connection; results of its tools are its words as well."""
+    """Whether the agent said it over a live connection; results of its tools count as its words."""
     return event.author == agent and event.content is not None and bool(event.live_session_id)
 
 

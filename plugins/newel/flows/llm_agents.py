@@ -1,4 +1,4 @@
-"""LLM agents' steps: processors that know whose chain they are in. Nobody but an LLM agent asks a model."""
+"""LLM agents' steps: processors that know whose chain they are in. Only LLM agents ask a model."""
 
 from __future__ import annotations
 
@@ -69,6 +69,6 @@ def response_processor(
 
 
 def tool_preparation(name: str, run: RequestStep) -> ToolPreparation:
-    """What prepares the tools of LLM agents."""
+    """A tool preparation of LLM agents."""
     steps: Json = {"run": run}
     return ToolPreparation(name=name, **steps)

@@ -52,7 +52,7 @@ async def after(ctx: InvocationContext, call_event: Event, result_event: Event) 
 
 
 def applies_to(agent: LlmAgent) -> bool:
-    """Only for an agent with a schema; whether it has tools, `before` asks: the list may grow in place.
+    """Only for an agent with a schema; `before` checks whether it has tools: the list may grow in place.
 
     A task agent answers through finish_task.
     """

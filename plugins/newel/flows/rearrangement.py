@@ -31,7 +31,7 @@ def exchanged_ids(event: Event) -> tuple[list[str | None], list[str | None]]:
 
 
 def drop_void_answers(events: Sequence[Event], *, asked_only: bool) -> list[Event]:
-    """Leave out what the user answered to a call after another answer: the first one counts.
+    """Leave out the user's later answers to a call: the first one counts.
 
     With `asked_only`, also the answers to calls that do not wait for the outside and have their tools' own results.
     """

@@ -1,4 +1,4 @@
-"""Background: the tool calls of a live run, those that the model waits for and those that go on meanwhile."""
+"""Background: the tool calls of a live run, those that the model waits for and those that run meanwhile."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Background:
-    """Runs the calls of a model's responses; every task of it ends with the run."""
+    """Runs the calls of a model's responses; all its tasks end with the run."""
 
     __slots__ = ("_revoked", "_tasks", "running", "session")
 
@@ -37,7 +37,7 @@ class Background:
         return task
 
     async def run(self, event: Event, calls: Sequence[FunctionCall]) -> Iterable[Event]:
-        """Run `calls`, those of `event`; the events of their results, as `settle` has them."""
+        """Run `calls`, those of `event`; return the events of their results, as `settle` gives them."""
         tools = self.session.request.tools_dict
         waited: list[FunctionCall] = []
         at_once: list[Event] = []
@@ -90,9 +90,9 @@ class Background:
                 task.cancel()
 
     def to_send(self, event: Event) -> Content | None:
-        """What of the results goes to the model; None where nothing is left.
+        """The results that go to the model; None where nothing is left.
 
-        Left out are calls that the service has revoked, and those about which the user is asked: they have no result
+        Left out are calls that the service has revoked, and calls that the user is asked about: they have no result
         yet.
         """
         content, actions = event.content, event.touched_actions
@@ -107,7 +107,7 @@ class Background:
         return Content(role=content.role, parts=parts) if parts else None
 
     def copy(self, item: LiveRequest | Blob) -> None:
-        """Give what the user sends to the calls that listen, too."""
+        """Pass the user's input on to the calls that listen, too."""
         for stream in self.running.streams.values():
             if isinstance(item, LiveRequest):
                 stream.send(item)
@@ -129,7 +129,7 @@ class Background:
         return self.session.event(Content(role="user", parts=[Part(function_response=answer)]))
 
     def _begin(self, call: FunctionCall, event: Event, tool: BaseTool) -> None:
-        """Run a call beside the conversation; its result is stored, yielded and sent when it is there."""
+        """Run a call beside the conversation; its result is stored, yielded and sent when it is ready."""
         call_id = call.id or ""
         self.running.names[call_id] = tool.name
         self.running.calls[call_id] = self.spawn(self._beside(call, event, tool), f"tool {tool.name}")
@@ -149,7 +149,7 @@ class Background:
                 result = self._result(call, {"status": "cancelled: the model does not wait for it any more"})
                 self.spawn(session.emit(result), f"end of {tool.name}")
             raise
-        except Exception as error:  # noqa: BLE001 - a plugin boundary: the run decides what a failed tool is
+        except Exception as error:  # noqa: BLE001 - a plugin boundary: the run decides what a tool's failure means
             session.inbox.end(error)
         finally:
             self.running.calls.pop(call_id, None)

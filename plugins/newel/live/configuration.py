@@ -53,7 +53,7 @@ def configure(ctx: InvocationContext, request: LlmRequest) -> None:
 
 
 def prepare_live(session: LiveSession) -> None:
-    """What a prepared request needs besides, for a live connection."""
+    """Add what a prepared request needs for a live connection."""
     ctx, request = session.ctx, session.request
     if IN_SEQUENCE in ctx.stash and ctx.agent.name in ctx.stash[IN_SEQUENCE]:
         add_to(request)

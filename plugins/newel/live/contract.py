@@ -24,20 +24,20 @@ class LiveSession(Protocol):
     request: LlmRequest
     settings: Settings
     model: BaseLlm
-    #: Where what the user says comes in.
+    #: The user's input.
     queue: LiveRequestQueue
-    #: What was read ahead of the consumer.
+    #: The responses that were read ahead of the consumer.
     inbox: Inbox
     #: State that hooks of the model wrote, for the next event.
     draft: Draft
-    #: By what the session goes on over another connection; None: it cannot.
+    #: The handle by which the session continues over another connection; None: it cannot.
     handle: str | None
-    #: Whether it begins anew after this response.
+    #: Whether the session begins anew after this response.
     restarts: bool
 
     @property
     def listeners(self) -> Mapping[str, LiveRequestQueue]:
-        """What the calls of streaming tools that listen read, by the ids of the calls; always the same mapping."""
+        """The queues that listening calls of streaming tools read, by call id; always the same mapping."""
 
     @property
     def due(self) -> bool:
@@ -59,16 +59,16 @@ class LiveSession(Protocol):
         """A task of this run: it is cancelled and awaited with it."""
 
     def share(self, item: LiveRequest | Blob) -> None:
-        """Give what the user sends to the calls of streaming tools that listen, too."""
+        """Pass the user's input on to the calls of streaming tools that listen, too."""
 
     def revoke(self, ids: Iterable[str]) -> None:
         """The service wants no results of these calls: those that run are cancelled, and nothing is sent for them."""
 
     def reconnect(self) -> None:
-        """Go on over a new connection, by the handle."""
+        """Continue over a new connection, by the handle."""
 
     def restart(self, answer: Event | None = None) -> None:
-        """Forget what the service knows: prepare anew, and begin a session of it with the history as it is then.
+        """Drop what the service knows: prepare again, and begin a new session with the history as it is then.
 
-        `answer` stands in place of the response that is on its way in, once the steps have reported on that.
+        `answer` replaces the incoming response, once the steps have reported on that response.
         """

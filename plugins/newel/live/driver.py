@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from newel.live.kinds import InStep, Reported
 
 Events = AsyncGenerator[Event, None]
-#: What a response says besides its content, and that of one which says nothing.
+#: What a response holds besides its content, and the values of a response that holds nothing else.
 _FURTHER = attrgetter("sparse_values", "usage_metadata", "model_version", "finish_reason", "custom_metadata")
 _NOTHING_FURTHER = (LlmResponse.no_sparse, None, None, None, None)
 
@@ -72,7 +72,7 @@ async def converse(context: InvocationContext) -> Events:
 
 
 async def _prepared(session: RunningSession) -> Events:
-    """What the request chain reports while it builds the request of the connection."""
+    """The events that the request chain reports while it builds the request of the connection."""
     position = 0
     while position != DONE:
         position, reported = await prepare(session.ctx, session.plan, session.request, position)
@@ -90,7 +90,7 @@ class Conversation:
     def __init__(self, session: RunningSession) -> None:
         self.session = session
         self.turn = Turn(session)
-        #: On the way in, then the response chain.
+        #: The steps on the way in, then the response chain.
         self.steps: Sequence[InStep] = ()
 
     def begin(self) -> None:
@@ -102,9 +102,9 @@ class Conversation:
         self.steps = [*(step for step in steps if step is not None), *chain]
 
     def sound(self, item: Item) -> Event | None:
-        """The event of a response in the midst of a turn that holds nothing but sound; None of all else.
+        """The event of a response within a turn that holds nothing but sound; None for anything else.
 
-        It is what `events` gives, for less: most of what comes is sound.
+        It is what `events` gives, at less cost: most responses are sound.
         """
         session = self.session
         if not isinstance(item, LlmResponse) or not self.turn.running or session.restarts or session.draft.actions:
@@ -117,7 +117,7 @@ class Conversation:
         return Event(ctx.invocation_id, ctx.agent.name, content, item.partial, None, ctx.branch, ctx.isolation_scope)
 
     async def events(self, item: Item, reported: Awaitable[list[Event]] | None) -> Events:
-        """The events of anything that came, after what was reported on it."""
+        """The events of an item, after those that were reported on it."""
         if not isinstance(item, LlmResponse):
             async with aclosing(self._special(item)) as events:
                 async for event in events:
@@ -135,7 +135,7 @@ class Conversation:
                     yield event
 
     def _event_of(self, item: LlmResponse) -> tuple[Event, Sequence[FunctionCall]] | None:
-        """The event of a response and its calls; None where it makes none."""
+        """The event of a response and its calls; None where it makes no event."""
         session = self.session
         if session.restarts:
             return (session.answer, ()) if session.answer is not None else None
@@ -148,7 +148,7 @@ class Conversation:
         return pair
 
     async def _special(self, item: Item) -> Events:
-        """What is no response: an event that a task left, an answer to a question, the end."""
+        """Items that are not responses: an event that a task left, an answer to a question, the end."""
         if isinstance(item, Left):
             yield item.event
             if not item.committed.done():
@@ -202,7 +202,7 @@ class Conversation:
                     yield event
 
     async def _done(self, answer: Content) -> Events:
-        """Let the request chain act on an answer that is stored; what that gives is told to the model."""
+        """Let the request chain act on an answer that is stored; the results are sent to the model."""
         session = self.session
         ctx, request, position = session.ctx, session.agent.new_request(), 0
         ctx.user_content, before = answer, ctx.user_content
@@ -216,7 +216,7 @@ class Conversation:
             ctx.user_content = before
 
     async def _send_results(self, results: Iterable[Event]) -> Events:
-        """`results` one by one; what is a result is sent to the model once it is committed."""
+        """Yield `results` one by one; results of calls are sent to the model once they are committed."""
         session = self.session
         for event in results:
             if isinstance(event, Handover):

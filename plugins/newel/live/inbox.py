@@ -1,4 +1,4 @@
-"""Inbox: what was read ahead of the consumer, in order, within bounds; and events that others leave."""
+"""Inbox: what was read ahead of the consumer, in order, within bounds; and events that tasks leave."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Left:
 
 
 class End:
-    """Nothing more comes; `error` says why, where something is wrong."""
+    """Nothing more comes; `error` says why, where something failed."""
 
     __slots__ = ("error",)
 
@@ -55,7 +55,7 @@ class Inbox:
         self._room: asyncio.Future[None] | None = None
 
     def pop(self) -> Item | None:
-        """What is next; None: nothing waits."""
+        """The next item; None: nothing waits."""
         if not self._items:
             return None
         self._bytes -= self._sizes.popleft()
@@ -64,27 +64,27 @@ class Inbox:
         return self._items.popleft()
 
     def arrival(self) -> asyncio.Future[LlmResponse | None]:
-        """To await where nothing waits: it gives a response, or None where something may be there."""
+        """A future to await where nothing waits: it gives a response, or None where an item may be there."""
         self._arrived = asyncio.Future()
         return self._arrived
 
     def hand(self, response: LlmResponse) -> bool:
-        """Give a response to the reader, where that waits for one; whether it did. Nothing is counted then."""
+        """Give a response to the reader, if it waits for one, without counting it; return whether it waited."""
         arrived = self._arrived
-        if arrived is None or arrived.done():  # who waited was cancelled
+        if arrived is None or arrived.done():  # the reader was cancelled
             return False
         self._arrived = None
         arrived.set_result(response)
         return True
 
     def put(self, item: Item, size: int = 0) -> bool:
-        """Append an item with `size` bytes of media; whether there is room for a further one."""
+        """Append an item with `size` bytes of media; return whether there is room for another one."""
         self._items.append(item)
         self._sizes.append(size)
         self._bytes += size
         if (arrived := self._arrived) is not None:
             self._arrived = None
-            if not arrived.done():  # else who waited was cancelled
+            if not arrived.done():  # else the reader was cancelled
                 arrived.set_result(None)
         return self._bytes < self._most_bytes and len(self._items) < self._most
 
@@ -118,7 +118,7 @@ class Inbox:
         self._bytes = 0
 
     def close(self) -> None:
-        """The reader is gone: whoever waits for it is cancelled."""
+        """The reader is gone: tasks that wait for it are cancelled."""
         for item in self._items:
             if isinstance(item, Left):
                 item.committed.cancel()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from newel.live.contract import LiveSession
     from newel.live.queue import LiveRequest
 
-    #: A request, or a blob that nothing else comes with.
+    #: A request, or a blob on its own.
     Outgoing: TypeAlias = LiveRequest | Blob
     OutStep: TypeAlias = Callable[[Outgoing], Outgoing | Awaitable[Outgoing | None] | None]
     Reported: TypeAlias = Sequence[Event] | None
@@ -40,11 +40,11 @@ _ARRIVAL = Guard(("response",), lambda nothing: nothing is None, "None")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveOut(Stage):
-    """A step of what the user says on its way to the model.
+    """A step that the user's input takes on its way to the model.
 
-    `make` is asked once for each connection of an agent's live run, and gives the step, or None where it has nothing to
-    do. The step gets the request (a Blob, where nothing comes with one) and returns what goes on, or None: then nothing
-    is sent. A ValueError refuses the request: the session is told, and goes on.
+    `make` is called once for each `LiveSession`, and returns the step, or None where it has nothing to do. The step
+    gets the request (a Blob, where nothing comes with it) and returns the request to pass on, or None: then nothing is
+    sent. A ValueError refuses the request: the session reports it, and goes on.
     """
 
     guards: ClassVar[Mapping[str, Guard]] = _maker(
@@ -58,7 +58,7 @@ class LiveOut(Stage):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveIn(Stage):
-    """A step of what the model says on its way to the consumer. `make` gives it, as that of `LiveOut` does.
+    """A step that the model's output takes on its way to the consumer. `make` returns it, as in `LiveOut`.
 
     The step may change the response; events that it returns are committed and yielded before the response's own. With
     `arriving` it runs when the response arrives, which may be ahead of the consumer: it returns nothing, and sees only
@@ -70,7 +70,7 @@ class LiveIn(Stage):
 
     @property
     def guards(self) -> Mapping[str, Guard]:
-        """How `make` and its steps are guarded in a stranger's plugin; what an arriving step returns, nobody sees."""
+        """How `make` and its steps are guarded in a third-party plugin; the result of an arriving step is ignored."""
         return _maker(_ARRIVAL if self.arriving else _REPORT)
 
 

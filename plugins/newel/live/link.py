@@ -29,7 +29,7 @@ _LAST_WORDS = 1.0
 
 
 class Link:
-    """Gives what the model sends to the session's inbox, and what the user says to the connection that there is."""
+    """Passes the model's output to the session's inbox, and the user's input to the open connection."""
 
     __slots__ = ("_arrivals", "_over", "_task", "attempts", "heard", "number", "sender", "session", "speaking")
 
@@ -68,7 +68,7 @@ class Link:
         await self.sender.results(content, partial=partial)
 
     def turn_over(self) -> None:
-        """Go on over another connection."""
+        """Continue over another connection."""
         self.sender.connection = None
         if self._over is not None and not self._over.done():
             self._over.set_result(None)
@@ -84,7 +84,7 @@ class Link:
             inbox.end()
 
     async def _connection(self) -> bool:
-        """Hold one connection for as long as it lasts; whether another one is to follow."""
+        """Hold one connection for as long as it lasts; return whether another one is to follow."""
         session = self.session
         self.number += 1
         resumes = self._configure()
@@ -106,7 +106,7 @@ class Link:
             return await self._goes_on(error)
 
     def _configure(self) -> bool:
-        """Write the handle to resume by into the request; whether there is one."""
+        """Write the handle to resume by into the request; return whether the session has one."""
         session, config = self.session, self.session.request.stash[LIVE_CONFIG]
         session.request.stash[CONNECTION_NUMBER] = self.number
         if session.handle:
@@ -190,7 +190,7 @@ class Link:
             )
 
     async def _goes_on(self, error: Exception) -> bool:
-        """Whether a further connection follows one that ended with `error`; raises it where that is the end."""
+        """Whether another connection follows one that ended with `error`; raises `error` where the run has failed."""
         session = self.session
         if not is_loss(error):
             raise error
@@ -206,7 +206,7 @@ class Link:
 
 
 async def _outcome(sender: asyncio.Task[None], receiver: asyncio.Task[None]) -> None:
-    """Raise what the sender failed with; of a loss, what the receiver says, which knows the service's last words."""
+    """Raise the sender's error; for a loss, rather the receiver's, which knows the service's last words."""
     error = sender.exception()
     if error is None:
         return

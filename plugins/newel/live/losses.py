@@ -9,7 +9,7 @@ from newel_kernel import ConfigurationError
 
 
 class InvalidContentError(ConfigurationError):
-    """A content of the user's that ends the run; any other ValueError only refuses what was sent."""
+    """A user content that ends the run; any other ValueError only refuses what was sent."""
 
 
 def is_loss(error: BaseException) -> bool:
@@ -25,6 +25,6 @@ def closed_normally(error: BaseException) -> bool:
 
 
 def _foreign(name: str) -> tuple[type[Exception], ...]:
-    """An error of websockets, where something has imported that."""
+    """An error of websockets, where that library has been imported."""
     kind = getattr(sys.modules.get("websockets.exceptions"), name, None)
     return (kind,) if kind is not None else ()

@@ -22,7 +22,7 @@ _OUT = {
     "tool_streams": "tool_streams:make", "checks": "checks:make", "answers": "answers:make",
     "typed_text": "typed_text:make", "screening": "screening:make_out", "saved_audio": "saved_audio:make_out",
 }  # fmt: skip
-#: Those that have nothing to do for audio.
+#: The steps that have nothing to do for audio.
 _WORDS = ("answers", "typed_text", "screening")
 _IN = {
     "resumption": "arrivals:resumption", "go_away": "arrivals:go_away", "interruption": "arrivals:interruption",
@@ -46,7 +46,7 @@ def _close(ctx: InvocationContext, _error: BaseException | None) -> Coroutine[An
 
 @hookimpl
 def register_epilogues() -> list[Epilogue]:
-    """What a live run leaves is saved, however it ended."""
+    """Save what a live run leaves, however it ended."""
     return [Epilogue(name="live", run=_close)]
 
 
@@ -67,13 +67,13 @@ def register_kinds() -> list[Kind[Descriptor]]:
 
 @hookimpl
 def register_live_out() -> list[LiveOut]:
-    """The steps of this room on the way out."""
+    """The steps of this package on the way out."""
     return [LiveOut(name=name, make=partial(_make, place), blobs=name not in _WORDS) for name, place in _OUT.items()]
 
 
 @hookimpl
 def register_live_in() -> list[LiveIn]:
-    """The steps of this room on the way in."""
+    """The steps of this package on the way in."""
     return [
         LiveIn(name=name, make=partial(_make, place), arriving=place.startswith("arrivals:"))
         for name, place in _IN.items()

@@ -13,7 +13,7 @@ class LiveRequest(WireModel):
     """One input: a content, a piece of audio or an image, a mark of activity, or the end.
 
     Of several, the first of `activity_start`, `activity_end`, `audio_stream_end` and `blob` is sent, and `content`
-    besides. `close` is all that counts where it is set.
+    as well. Where `close` is set, nothing else counts.
     """
 
     content: Content | None = None
@@ -35,7 +35,7 @@ class LiveRequest(WireModel):
 
 
 class _Items(deque[LiveRequest | Blob]):
-    """What waits: requests, and blobs that nothing else comes with (most of what there is)."""
+    """The waiting inputs: requests, and blobs on their own (most of them)."""
 
     def qsize(self) -> int:
         """How many."""
@@ -52,12 +52,12 @@ class LiveRequestQueue:
         self._closed = False
         self._limit = 0
         self._audio = 0
-        #: How many pieces of audio were dropped because nobody took them in time.
+        #: How many pieces of audio were dropped because they were not read in time.
         self.dropped = 0
 
     @property
     def closed(self) -> bool:
-        """Whether `close` was called, also where the reader has not come that far."""
+        """Whether `close` was called, even where the reader has not got that far."""
         return self._closed
 
     def send(self, request: LiveRequest) -> None:
@@ -96,13 +96,13 @@ class LiveRequestQueue:
         return item if isinstance(item, LiveRequest) else LiveRequest(blob=item)
 
     async def take(self) -> LiveRequest | Blob:
-        """The same for the runtime: a blob that nothing comes with is given as it is."""
+        """The same for the runtime: a blob on its own is returned as it is."""
         while (item := self.pop()) is None:
             await self.arrival()
         return item
 
     def pop(self) -> LiveRequest | Blob | None:
-        """What waits longest, as `take` gives it; None: nothing waits."""
+        """The oldest waiting input, as `take` returns it; None: nothing waits."""
         if not self._queue:
             return None
         item = self._queue.popleft()
@@ -111,7 +111,7 @@ class LiveRequestQueue:
         return item
 
     def arrival(self) -> asyncio.Future[None]:
-        """To await where nothing waits: it is done when something may be there."""
+        """A future to await where nothing waits: it is done when an input may be there."""
         self._reader = asyncio.Future()
         return self._reader
 
@@ -127,7 +127,7 @@ class LiveRequestQueue:
         self._trim()
 
     def release(self, run: object) -> None:
-        """`run` is over."""
+        """`run` has ended, and reads it no longer."""
         if self._run is run:
             self._run = None
 
@@ -139,7 +139,7 @@ class LiveRequestQueue:
                 self._trim()
         if (reader := self._reader) is not None:
             self._reader = None
-            if not reader.done():  # else who waited was cancelled
+            if not reader.done():  # else the reader was cancelled
                 reader.set_result(None)
 
     def _trim(self) -> None:
@@ -147,7 +147,7 @@ class LiveRequestQueue:
             return
         items = _Items()
         for item in self._queue:
-            if self._audio > self._limit and 0 < _size(item) <= self._limit:  # a larger one its reader refuses
+            if self._audio > self._limit and 0 < _size(item) <= self._limit:  # the reader refuses a larger one
                 self._audio -= _size(item)
                 self.dropped += 1
             else:
@@ -161,7 +161,7 @@ def _size(item: LiveRequest | Blob) -> int:
 
 
 class ToolStream(LiveRequestQueue):
-    """The queue that a streaming tool reads: at its end, and from then on, it reads as None."""
+    """The queue that a streaming tool reads: at its end, and from then on, it gives None."""
 
     def __init__(self) -> None:
         super().__init__()

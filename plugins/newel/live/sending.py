@@ -1,4 +1,4 @@
-"""Sender: takes what the user says from the queue, through the steps of `live_out`, to the connection that there is."""
+"""Sender: takes what the user says from the queue, through the steps of `live_out`, to the open connection."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 class Sender:
-    """Sends; what a lost connection has not taken goes to the next one, in order."""
+    """Sends inputs; those that a lost connection has not taken go to the next one, in order."""
 
     __slots__ = (
         "_blob_steps", "_one", "_refused", "_sent", "_steps", "_stopped", "_unconfirmed", "_unconfirmed_bytes",
@@ -43,9 +43,9 @@ class Sender:
         #: Whether the model is to answer something, and since when, on the loop's clock.
         self.due = False
         self.asked_at = 0.0
-        #: What the user said last, until anything has come back: it may not have been taken.
+        #: The user's last input, until any response has arrived: the service may not have taken it.
         self.unanswered: Input | None = None
-        #: Inputs that a connection has not got, and those that the service has not confirmed, with their numbers.
+        #: Inputs that are not sent yet, and inputs that the service has not confirmed, with their numbers.
         self._unsent: deque[Input] = deque()
         self._unconfirmed: deque[tuple[int, Input, int]] = deque()
         self._unconfirmed_bytes = 0
@@ -58,7 +58,7 @@ class Sender:
         self._refused: set[str] = set()
         #: A request on its way through the steps that wait.
         self._work: asyncio.Task[Any] | None = None
-        #: Whether a request was still on that way when the session was told to leave what follows to the next.
+        #: Whether a request was still in those steps when the session left further input to the next one.
         self.missed = False
 
     async def run(self, connection: BaseLlmConnection) -> None:
@@ -89,7 +89,7 @@ class Sender:
                     await self._send(one)
 
     async def _begin(self, connection: BaseLlmConnection) -> None:
-        """Make the steps, with the first connection; send what the one before has not got."""
+        """Make the steps, with the first connection; send what the previous connection has not taken."""
         if not self._steps:
             stages = self.session.ctx.composition.registry.all(LiveOut)
             steps = [(one, step) for one in stages if (step := one.make(self.session)) is not None]
@@ -126,7 +126,7 @@ class Sender:
         await self._send((content, partial), quietly=True)
 
     def lost(self, connection: BaseLlmConnection) -> None:
-        """`connection` is over: what it has not taken is to be sent over the next."""
+        """`connection` has ended: what it has not taken is sent over the next."""
         self.connection = None
         if (count := connection.inputs_taken) is not None:
             again = [one for number, one, _ in self._unconfirmed if number > count]
@@ -137,7 +137,7 @@ class Sender:
         self._unconfirmed_bytes, self.unanswered = 0, None
 
     def _through(self, item: LiveRequest | Blob) -> LiveRequest | Blob | None:
-        """What is left of a request after the steps; None where one of them waits, too: then there is `_work`."""
+        """What is left of a request after the steps; None, too, where a step waits: then `_work` is set."""
         steps = iter(self._blob_steps if item.__class__ is Blob else self._steps)
         try:
             for step in steps:
@@ -172,7 +172,7 @@ class Sender:
         return item  # type: ignore[no-any-return]
 
     def _refuse(self, why: str, what: object = None) -> None:
-        """Tell the session that an input is not sent; it goes on. Of audio, which is much, once for each reason."""
+        """Tell the session that an input is not sent; it goes on. Audio comes often: once for each reason."""
         if isinstance(what, Blob):
             if why in self._refused:
                 return
@@ -180,7 +180,7 @@ class Sender:
         self.session.spawn(self.session.emit(refusal(self.session, why)), "refusal")
 
     async def _send(self, one: Input, *, quietly: bool = False) -> None:
-        """Send it; `quietly` leaves a loss to those who see it as well."""
+        """Send it; with `quietly` a loss is not raised, as others see it, too."""
         connection = self.connection
         if connection is None:
             self._unsent.append(one)
@@ -202,7 +202,7 @@ class Sender:
                 raise
 
     def _give(self, connection: BaseLlmConnection, one: Input) -> Awaitable[None]:
-        """What sends it; no coroutine of its own for each piece of sound."""
+        """The awaitable that sends it; a piece of sound gets no extra coroutine."""
         self._sent += 1
         return self._say(connection, *one) if isinstance(one, tuple) else connection.send_realtime(one)
 
@@ -222,13 +222,13 @@ class Sender:
 
 
 def refusal(session: LiveSession, why: str) -> Event:
-    """The event that tells that an input has no effect; the session goes on."""
+    """The event that reports that an input has no effect; the session goes on."""
     _log.warning("an input of the live session is refused: %s", why)
     return session.event(error_code="INVALID_INPUT", error_message=why)
 
 
 def _inputs(request: LiveRequest) -> list[Input]:
-    """What of a request is sent, in order."""
+    """The parts of a request that are sent, in order."""
     inputs: list[Input] = []
     if request.activity_start is not None:
         inputs.append(ActivityStart())

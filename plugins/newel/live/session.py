@@ -49,13 +49,13 @@ class RunningSession:
         #: Tool calls that run, and the streams of those that listen.
         self.background = Background(self)
         self.link: Link | None = None
-        #: By what the session goes on over another connection; None: it cannot.
+        #: The handle by which the session continues over another connection; None: it cannot.
         self.handle: str | None = None
-        #: Whether a preparation from the beginning is to follow: what the service knows is to be forgotten.
+        #: Whether the session is prepared again from the beginning, to drop what the service knows.
         self.restarts = False
         #: What is yielded in place of the last response.
         self.answer: Event | None = None
-        #: Whether it is over, or another agent goes on: what the connection still says is of no interest.
+        #: Whether it has ended, or another agent goes on: what the connection still sends is ignored.
         self.left = False
         self._missed = False
 
@@ -91,11 +91,11 @@ class RunningSession:
 
     @property
     def listeners(self) -> Mapping[str, LiveRequestQueue]:
-        """What the calls of streaming tools that listen read, by the ids of the calls; always the same mapping."""
+        """The queues that listening calls of streaming tools read, by call id; always the same mapping."""
         return self.background.running.streams
 
     def share(self, item: LiveRequest | Blob) -> None:
-        """Give what the user sends to the calls of streaming tools that listen, too."""
+        """Pass the user's input on to the calls of streaming tools that listen, too."""
         self.background.copy(item)
 
     def revoke(self, ids: Iterable[str]) -> None:
@@ -103,21 +103,21 @@ class RunningSession:
         self.background.revoke(ids)
 
     def reconnect(self) -> None:
-        """Go on over a new connection, by the handle."""
+        """Continue over a new connection, by the handle."""
         if self.link is not None:
             self.link.turn_over()
 
     def restart(self, answer: Event | None = None) -> None:
-        """Forget what the service knows: prepare anew, and begin a session of it with the history as it is then.
+        """Drop what the service knows: prepare again, and begin a new session with the history as it is then.
 
-        `answer` stands in place of the response that is on its way in, once the steps have reported on that.
+        `answer` replaces the incoming response, once the steps have reported on that response.
         """
         self.restarts, self.answer = True, answer
         self.handle = None
         self.listen_no_more()
 
     def listen_no_more(self) -> None:
-        """Leave what the user says from now on to the session that follows."""
+        """Leave the user's further input to the next session."""
         if self.link is not None:
             self.link.sender.stop()
 
@@ -149,7 +149,7 @@ class RunningSession:
         self.inbox.close()
 
     def missed(self) -> list[Event]:
-        """Once it is left: what tells that a step still had an input, which the session that follows does not get."""
+        """After `leave`: the event that reports an input that a step still had, which the next session does not get."""
         if not self._missed:
             return []
         self._missed = False

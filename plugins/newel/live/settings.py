@@ -10,37 +10,37 @@ MIB = 1 << 20
 class Settings(BaseModel, extra="forbid", defer_build=True):
     """Bounds and choices of live sessions."""
 
-    #: How much of the model's answer is read ahead of the consumer: bytes of audio, and responses.
+    #: The most bytes of the model's audio that are read ahead of the consumer.
     read_ahead_bytes: int = Field(default=MIB, ge=1)
-    #: The most responses that are read before they are asked for.
+    #: The most responses that are read ahead of the consumer.
     read_ahead_responses: int = Field(default=1024, ge=1)
-    #: Audio that was read ahead when the user interrupts is dropped, and not played.
+    #: Drop audio that was read ahead when the user interrupts, instead of playing it.
     drop_at_interruption: bool = False
-    #: How much audio waits in the queue for a connection, in bytes; the oldest goes first. 0: any amount.
+    #: How much audio waits in the queue for a connection, in bytes; the oldest is dropped first. 0: any amount.
     queue_bytes: int = Field(default=0, ge=0)
     #: The largest single piece of audio, or image, in bytes.
     blob_bytes: int = Field(default=16 * MIB, ge=1)
-    #: A content with function calls ends the run; else it is refused, and the session goes on.
+    #: Whether a content with function calls ends the run; if not, it is refused, and the session goes on.
     strict_content: bool = True
     #: How long a service may be silent while an answer is due, in seconds; 0: for ever.
     silence_seconds: float = Field(default=30.0, ge=0)
-    #: How often a lost connection is opened again, and the pause before the first attempt, in seconds; it doubles.
+    #: How often a lost connection is opened again.
     reconnects: int = Field(default=5, ge=0)
     #: Seconds before the first try to connect again; each later one waits twice as long.
     reconnect_seconds: float = Field(default=0.1, ge=0)
     #: How much input that the service may not have taken is kept to be sent again, in bytes.
     unconfirmed_bytes: int = Field(default=MIB, ge=0)
-    #: How long tools that are told to end may take, in seconds.
+    #: How long tools may take to end when they are cancelled, in seconds.
     tool_seconds: float = Field(default=1.0, ge=0)
-    #: RunConfig's `custom_metadata` stands on what the user typed, too.
+    #: Put RunConfig's `custom_metadata` on the events of what the user typed, too.
     metadata_on_user_events: bool = False
-    #: `after_run` callbacks run where the consumer has left, too.
+    #: Run `after_run` callbacks even where the consumer has left.
     after_run_on_leaving: bool = False
-    #: Sum up transcriptions of which a connection gives pieces only.
+    #: Join transcriptions that a connection gives only in pieces.
     sum_transcriptions: bool = False
-    #: A streaming tool that fails is an event of the session, too: `TOOL_FAILED`.
+    #: Store the failure of a streaming tool as an event of the session, too: `TOOL_FAILED`.
     record_tool_failures: bool = False
-    #: How much audio of a turn is kept for an artifact, in bytes: then it is written, and a further one begun.
+    #: How much audio of a turn is kept for an artifact, in bytes: beyond that it is written, and another one begun.
     saved_bytes: int = Field(default=10 * MIB, ge=1)
-    #: Write audio that is saved as WAV files, which every player knows, and not as it was sent.
+    #: Write saved audio as WAV files, which every player knows, instead of as it was sent.
     save_wav: bool = False

@@ -1,4 +1,4 @@
-"""Streaming tools: calls that tell the model again and again, until they end, are stopped, or the run is over."""
+"""Streaming tools: calls that send the model one result after another, until they end, are stopped, or the run ends."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STOP = "stop_streaming"
 #: The parameter of a tool that listens.
 STREAM = "input_stream"
 _PENDING = "The function runs; its results come as they are there."
-#: After an item, so many turns of the loop are waited for the end: the last item is to be told as the last one.
+#: How many turns of the loop to wait for the end after an item, so that the last item is sent as the last one.
 _TURNS = 3
 _log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ def is_streaming(tool: BaseTool) -> bool:
 
 
 class Running:
-    """The calls that run, by their ids: their tasks, the names of those that go on meanwhile, what they read."""
+    """The calls that run, by their ids: their tasks, the names of those that run meanwhile, their queues."""
 
     __slots__ = ("calls", "names", "streams")
 
@@ -60,7 +60,7 @@ class Streaming:
         self.context = session.ctx.context_type(session.ctx, function_call_id=call.id)
 
     def begin(self) -> Json:
-        """Run the call beside the conversation; what the model is told meanwhile."""
+        """Run the call beside the conversation; return what the model gets meanwhile."""
         running, call_id = self.running, self.call.id or ""
         running.names[call_id] = self.tool.name
         running.calls[call_id] = self.session.spawn(self._run(), f"streaming tool {self.tool.name}")
@@ -74,7 +74,7 @@ class Streaming:
             raise
         except Exception as error:  # noqa: BLE001 - a plugin boundary: the model learns of it, and the session goes on
             _log.exception("the streaming tool %s failed", self.tool.name)
-            # The error's text may hold what is not the model's affair.
+            # The error's text may hold what the model must not see.
             failure = {"error": f"Invoking `{self.tool.name}()` failed with an internal error."}
             await self._tell(failure, last=True, partial=False)
             if self.session.settings.record_tool_failures:
@@ -87,7 +87,7 @@ class Streaming:
     async def _tell_all(self) -> None:
         started = await self._start()
         if not inspect.isasyncgen(started):
-            if started is not None:  # a refusal, an argument that is missing
+            if started is not None:  # a refusal, or a missing argument
                 await self._tell(started, last=True, partial=False)
             return
         items: asyncio.Queue[object] = asyncio.Queue()
@@ -104,7 +104,7 @@ class Streaming:
             await cancelled([producer], self.session.settings.tool_seconds)
 
     async def _start(self) -> object:
-        """What the tool gives for the call: an async generator, or its only result."""
+        """What the tool returns for the call: an async generator, or its only result."""
         args: Json = deep_copy(self.call.args) if self.call.args else {}
         live = getattr(self.tool, "run_live", None)
         if live is not None:
@@ -121,7 +121,7 @@ class Streaming:
         return stream
 
     async def _give(self, item: object, *, last: bool) -> None:
-        """Show the user an event, or tell the model anything else."""
+        """Show an event to the user; send anything else to the model."""
         if not isinstance(item, Event):
             await self._tell(item, last=last)
         elif item.content is None:
@@ -148,7 +148,7 @@ _END = object()
 async def _produce(
     started: Any, items: asyncio.Queue[object], permits: asyncio.Semaphore
 ) -> None:
-    """Put what the tool yields into `items`, in a task of its own, one item ahead of what is `given`.
+    """Put what the tool yields into `items`, in a task of its own, one item ahead of `_give`.
 
     An event is committed before the tool goes on.
     """

@@ -43,6 +43,6 @@ class Turn:
             self._outcome = self._operation.enter_context(call.running())
 
     def end(self) -> None:
-        """The turn is over, where one is running."""
+        """End the turn, if one is running."""
         self.running = False
         self._operation.close()

@@ -1,4 +1,4 @@
-"""Waiting: for tasks that were told to end, and for one's turn."""
+"""Waiting: for cancelled tasks to end, and for a turn at a lock."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _log = logging.getLogger(__name__)
 
 
 async def cancelled(tasks: Iterable[asyncio.Task[Any]], seconds: float) -> list[asyncio.Task[Any]]:
-    """Cancel `tasks` and wait so long for their end; those that have not ended then. What they raise is read."""
+    """Cancel `tasks` and wait `seconds` for their end; return those that have not ended. Their errors are retrieved."""
     pending = [task for task in dict.fromkeys(tasks) if not task.done()]
     for task in pending:
         task.cancel()
@@ -28,7 +28,7 @@ async def cancelled(tasks: Iterable[asyncio.Task[Any]], seconds: float) -> list[
 
 
 class OneAtATime:
-    """A lock that costs nothing where nobody else is inside: there asyncio.Lock makes three coroutines, too."""
+    """A lock that costs nothing while it is free: asyncio.Lock makes three coroutines even then."""
 
     __slots__ = ("_taken", "_waiting")
 
@@ -37,7 +37,7 @@ class OneAtATime:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     def enter_now(self) -> bool:
-        """Enter, where nobody is inside; whether it is done."""
+        """Enter, if the lock is free; return whether it was."""
         if self._taken:
             return False
         self._taken = True

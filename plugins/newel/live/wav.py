@@ -17,7 +17,7 @@ def rate_of(mime_type: str) -> int:
 
 
 def as_wav(data: bytes, mime_type: str) -> tuple[bytes, str]:
-    """16-bit mono PCM as a WAV file, and its MIME type; what is no PCM stays as it is."""
+    """16-bit mono PCM as a WAV file, and its MIME type; data that is not PCM stays as it is."""
     if mime_type.partition(";")[0].strip().lower() not in ("audio/pcm", "audio/l16", "audio/x-raw"):
         return data, mime_type
     file = io.BytesIO()

@@ -1,4 +1,4 @@
-"""The contract of a memory service, and what a search answers."""
+"""The contract of a memory service, and the result of a search."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from newel.memory.memory_entry import MemoryEntry
 from newel_kernel import ConfigurationError, Event, Session
 
-#: The most entries that a search gives.
+#: The most entries that a search returns.
 MOST = 1000
 
 
@@ -48,6 +48,6 @@ class BaseMemoryService(ABC):
 
 
 def check_limit(limit: int) -> None:
-    """Raise ConfigurationError where a search cannot give so many entries."""
+    """Raise ConfigurationError where a search cannot return `limit` entries."""
     if not isinstance(limit, int) or not 0 < limit <= MOST:
         raise ConfigurationError(f"limit={limit!r}: a search gives 1 to {MOST} entries")

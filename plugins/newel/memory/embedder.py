@@ -23,5 +23,5 @@ class Embedder(ABC):
         """A vector for each text, in their order. Their length does not matter, for only angles are compared."""
 
     async def embed_query(self, text: str) -> Sequence[float]:
-        """The vector of what is searched for; for models that take questions and texts differently."""
+        """The vector of a question; override it for models that treat questions and texts differently."""
         return (await self.embed([text]))[0]

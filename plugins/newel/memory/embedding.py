@@ -1,4 +1,4 @@
-"""Embedding: what every memory with vectors asks of its embedder, and of the vectors that it makes."""
+"""Embedding: what every memory with vectors requires of its embedder, and of the vectors that it makes."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def vectors_of(embedder: Embedder, texts: Sequence[str]) -> list[array[flo
 
 
 async def question_vector(embedder: Embedder | None, query: str) -> array[float] | None:
-    """The vector of a question; None where there is nothing to embed, or nothing to do it."""
+    """The vector of a question; None without a text to embed, or without an embedder."""
     if embedder is None or not query.strip():
         return None
     return _checked([await embedder.embed_query(query)], embedder, 1)[0]

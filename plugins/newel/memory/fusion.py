@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 #: How many places of each ranking count at least.
 _DEPTH = 50
-#: What words, or a vector, are worth that nothing confirms.
+#: The worth of a match by words, or by vector, that nothing confirms.
 _ALONE = 0.25
 
 
@@ -21,26 +21,26 @@ class WordRanking:
 
 
 def weight(count: int, entries: int) -> float:
-    """How much a word says that stands in so many of so many entries: the logarithm of the odds, as in FTS5's bm25."""
+    """How much a word says that is in `count` of `entries` entries: the logarithm of the odds, as in FTS5's bm25."""
     return max(1e-6, math.log((max(entries - count, 0) + 0.5) / (count + 0.5)))
 
 
 def depth(most: int) -> int:
-    """How many entries to rank by words, and by vectors, where so many are asked for."""
+    """How many entries to rank by words, and by vectors, where `most` are asked for."""
     return max(most, _DEPTH)
 
 
 def fused(words: WordRanking, near: Sequence[tuple[int, float]], most: int) -> list[tuple[int, float]]:
     """One ranking of two. `near` has the nearest entries and those of `words`, each with its cosine.
 
-    Words are worth the share of the question that they cover, where a rare word is most of it, and one that stands in
-    no entry counts too: a question in other words is covered by nobody. A vector is worth its share of the best cosine.
-    Of both a quarter counts in any case, and words count as far as they are confirmed: by the vector, or by being much
-    of the question. Where two entries are equal, the nearer one is first, then the newest.
+    Words are worth the share of the question that they cover. A rare word is most of a question, and a word that is in
+    no entry counts, too: no entry covers a question in other words. A vector is worth its share of the best cosine. A
+    quarter of both counts in any case; words count further as far as they are confirmed: by the vector, or by being
+    much of the question. Of two equal entries the nearer one is first, then the newest.
     """
     cosines = dict(near)
     shares = {number: score / words.whole if words.whole else 0.0 for number, score in words.entries}
-    # What was not ranked by its words has at most what the last one has.
+    # An entry that was not ranked by its words has at most the share of the last one.
     other = min(shares.values(), default=0.0) if len(shares) >= depth(most) else 0.0
     best = max(cosines.values(), default=0.0)
     ranking = []

@@ -14,12 +14,12 @@ from newel_kernel import Event, Session, seam
 if TYPE_CHECKING:
     from newel.memory.memory_filter import MemoryFilter
 
-#: Where events and entries go that come without a session.
+#: The session of events and entries that come without one.
 _NO_SESSION = ""
 
 
 class InMemoryMemoryService(BaseMemoryService):
-    """Entries by app, user and session, each with its words. A session that is added again replaces itself."""
+    """Entries by app, user and session, each with its words. Adding a session again replaces its entries."""
 
     def __init__(self) -> None:
         self._memories: dict[tuple[str, str], dict[str, dict[str, tuple[frozenset[str], MemoryEntry]]]] = {}
@@ -55,7 +55,7 @@ class InMemoryMemoryService(BaseMemoryService):
     ) -> SearchMemoryResponse:
         """Every entry that shares a word with `query`, in the order in which they were added.
 
-        With a `limit` at most so many: those that share the most words, the newest first where two share as many.
+        With a `limit`, at most that many: those that share the most words; of equals, the newest first.
         """
         if limit is not None:
             check_limit(limit)

@@ -11,7 +11,7 @@ from newel_types import Content
 class MemoryEntry(BaseModel):
     """What was said, by whom, and when (`timestamp`: ISO 8601, as the model is to read it).
 
-    The last four are of a store that ranks, in what a search found; what is added has none of them.
+    The last four are set by a store that ranks, on what a search found; added entries have none of them.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, defer_build=True)
@@ -23,7 +23,7 @@ class MemoryEntry(BaseModel):
     timestamp: str | None = None
     #: Higher is better, among the entries of one search.
     score: float | None = None
-    #: The part of the text that the search is about.
+    #: The part of the text that matches the search.
     snippet: str | None = None
     session_id: str | None = None
     event_id: str | None = None

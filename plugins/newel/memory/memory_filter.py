@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 
 class MemoryFilter(BaseModel, defer_build=True):
-    """What an entry has to have; a field that is not given asks for nothing.
+    """The conditions on an entry; a field that is not given sets none.
 
-    `since` and `until` include their ends, and a time without a zone is local. An entry whose timestamp is none of
+    `since` and `until` include their ends, and a time without a zone is local. An entry whose timestamp is not
     ISO 8601 is in no range. `metadata` names values that the entry's `custom_metadata` has.
     """
 
@@ -36,7 +36,7 @@ class MemoryFilter(BaseModel, defer_build=True):
     def admits(
         self, *, session_id: str | None, author: str | None, at: float | None, metadata: Mapping[str, object]
     ) -> bool:
-        """Whether an entry of that session, author, time (in seconds since the epoch) and metadata has it all."""
+        """Whether an entry of that session, author, time (seconds since the epoch) and metadata meets them all."""
         return (
             (self.session_id is None or session_id == self.session_id)
             and (self.author is None or author == self.author)

@@ -30,16 +30,16 @@ class Row:
     at: float | None
     content: bytes
     metadata: str
-    #: What it is found by.
+    #: The text that it is found by.
     text: str
 
 
 class Existing(Enum):
-    """What becomes of an entry that is there already."""
+    """What happens to an entry that exists already."""
 
     KEPT = "kept"
     REPLACED = "replaced"
-    #: As REPLACED, and what else the session has is taken out.
+    #: As REPLACED, and the session's other entries are removed.
     WHOLE_SESSION = "whole session"
 
 

@@ -1,4 +1,4 @@
-"""Terms: what a text is found by, in the index of one user; and the place of a text that a search is about.
+"""Terms: what a text is found by, in the index of one user; and the part of a text that matches a search.
 
 A term is a word, or where a script has no blanks between words, a run of two letters (Chinese, Japanese; Korean too,
 whose words carry endings) or of three (Thai, Lao, Khmer, Burmese). SQLite's tokenizer `unicode61` folds case and
@@ -38,7 +38,7 @@ def indexed(owner: int, text: str) -> str:
 
 
 def queries(owner: int, text: str, most: int) -> list[str]:
-    """What to ask the index for, each once, in the order of the text; at most so many."""
+    """The terms to look up in the index, each once, in the order of the text; at most `most`."""
     result: dict[str, None] = {}
     for word in _words(text):
         for term, is_prefix in _terms_of(word):
@@ -80,7 +80,7 @@ def _words(text: str) -> list[str]:
 
 
 def _parts(word: str) -> Iterator[tuple[str, int]]:
-    """The word, cut where its script changes to or from one without blanks; how long its terms are there, or 0."""
+    """The word, cut where its script changes to or from one without blanks; each part with its terms' length, or 0."""
     if word.isascii():
         yield word, 0
         return

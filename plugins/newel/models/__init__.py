@@ -25,7 +25,7 @@ _WHERE = {
     "LlmRequest": "newel.models.llm_request",
     "LlmResponse": "newel_kernel",
     "ModelCapabilities": "newel_kernel",
-    # What agents ask for with their first request.
+    # Agents import these with their first request.
     "model_of": "newel.models.kinds",
     "policed": "newel.models.policies.chain",
 }

@@ -13,7 +13,7 @@ from newel_kernel import ConfigurationError, LiveCapabilities, ModelCapabilities
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What the models that match (both patterns wholly) have otherwise than the rows before."""
+    """How the models that match (both patterns in full) differ from the rows before."""
 
     provider: str
     model: str
@@ -25,7 +25,7 @@ def _row(provider: str, model: str, **changes: Any) -> Row:
     return Row(provider, model, sets)
 
 
-#: The service resamples what it is sent.
+#: The service resamples its input.
 _GEMINI_LIVE = LiveCapabilities(input_rates=(16_000, 8_000, 24_000, 44_100, 48_000), resumption=True)
 
 #: The service takes 24 kHz; the others are resampled here.
@@ -45,7 +45,7 @@ TABLE: tuple[Row, ...] = (
         signed_calls=True, output_schema_with_tools=True,
     ),
     _row("gemini", r"(.*/)?gemini-.*(live|native-audio).*", live=_GEMINI_LIVE),
-    # Anthropic. A name that no row knows is that of a newer model, unless it is no Claude at all.
+    # Anthropic. A name that no later row matches is taken for a newer model, if it is a Claude model.
     _row(
         "anthropic", ".*", caching=True, sampling={"temperature", "top_p", "top_k"}, output_schema=False,
         thinking={"budget", "off"},
@@ -79,7 +79,7 @@ TABLE: tuple[Row, ...] = (
 )  # fmt: skip
 
 
-#: What a provider must know of its own models besides: provider, model, name, value. Later rows win.
+#: Further facts that a provider must know about its own models: provider, model, name, value. Later rows win.
 FACTS: tuple[tuple[str, str, str, Any], ...] = (
     ("gemini", r"(.*/)?gemini-2\.5-.*", "least_cached_tokens", 2048),
     ("gemini", r"(.*/)?gemini-3.*", "least_cached_tokens", 4096),
@@ -91,7 +91,7 @@ FACTS: tuple[tuple[str, str, str, Any], ...] = (
 
 @lru_cache(maxsize=512)
 def fact_of(provider: str, model: str, name: str) -> Any:
-    """A fact of a model; None where nothing is known of it."""
+    """A fact of a model; None where it is not known."""
     rows = [row for row in FACTS if (row[0], row[2]) == (provider, name) and re.fullmatch(row[1], model)]
     return rows[-1][3] if rows else None
 
@@ -106,7 +106,7 @@ def _of(provider: str, model: str) -> ModelCapabilities:
 
 
 def capabilities_of(provider: str, model: str, overrides: Mapping[str, Any] | None = None) -> ModelCapabilities:
-    """What the table says of a model, changed as `overrides` say."""
+    """A model's capabilities in the table, changed as `overrides` say."""
     capable = _of(provider, model)
     return overridden(capable, overrides) if overrides else capable
 
@@ -130,7 +130,7 @@ def overridden(capable: ModelCapabilities, overrides: Mapping[str, Any]) -> Mode
 
 
 def _live(capable: LiveCapabilities | None, value: object) -> LiveCapabilities | None:
-    """What overrides say of live connections: all of it, None, or the fields that differ."""
+    """The live capabilities that overrides give: all of them, None, or only the fields that differ."""
     if value is None or isinstance(value, LiveCapabilities):
         return value
     names = [field.name for field in fields(LiveCapabilities)]

@@ -1,4 +1,4 @@
-"""cassettes: a model's answers, kept in a file and given again: ``record:FILE:ADDRESS`` and ``replay:FILE``.
+"""cassettes: a model's answers, recorded in a file and replayed: ``record:FILE:ADDRESS`` and ``replay:FILE``.
 
 A cassette has a line of JSON for each call: the responses, chunks included, without any secret of the environment.
 """
@@ -37,7 +37,7 @@ _LEAST = 8
 
 
 class RecordingLlm(BaseLlm):
-    """Another model, whose answers go into a cassette."""
+    """Another model, whose answers are recorded in a cassette."""
 
     networked: ClassVar[bool] = True
 
@@ -45,7 +45,7 @@ class RecordingLlm(BaseLlm):
     address: str
 
     def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> Responses:
-        """Only a composition knows the model that is recorded."""
+        """Raise ModelError: only a composition knows the model that is recorded."""
         raise ModelError(
             f"the model {self.model!r} is recorded by an agent's runner only; pass its address to an agent"
         )
@@ -61,7 +61,7 @@ class ReplayingLlm(BaseLlm):
     _next: int = PrivateAttr(default=0)
 
     async def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> Responses:
-        """The next answer; of one that was streamed, an unary call gets the whole."""
+        """The next answer; a unary call gets only the whole response of a streamed answer."""
         if self._calls is None:
             self._calls = _read(self.file)
         if self._next >= len(self._calls):
@@ -75,7 +75,7 @@ class ReplayingLlm(BaseLlm):
 
 
 async def recorded(call: ModelCall, model: BaseLlm, file: Path, request: LlmRequest, stream: bool) -> Responses:
-    """The responses; those of an answer that came to its end are written."""
+    """The responses; they are written once the answer has ended."""
     entries: list[Json] = []
     async with aclosing(call(model, request, stream)) as responses:
         async for response in responses:
@@ -87,7 +87,7 @@ async def recorded(call: ModelCall, model: BaseLlm, file: Path, request: LlmRequ
 
 
 def _secrets() -> list[str]:
-    """The values of the environment whose names say that they are secret, as they stand in JSON."""
+    """The values of the environment whose names say that they are secret, as JSON writes them."""
     values = [value for name, value in os.environ.items() if _SECRET.fullmatch(name) and len(value) >= _LEAST]
     return sorted((json.dumps(value)[1:-1] for value in values), key=len, reverse=True)
 

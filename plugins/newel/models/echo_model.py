@@ -1,4 +1,4 @@
-"""EchoModel: answers with the request that reached it, as JSON, to see what the request chain made."""
+"""EchoModel: answers with the request that reached it, as JSON, to show what the request chain made."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from newel.models.offline.responses import check_address, text_responses
 from newel_kernel import LlmRequest, LlmResponse
 from newel_types import Record
 
-#: They stand under keys of their own, or are no data.
+#: Settings that have keys of their own in the answer, or are not data.
 _ELSEWHERE = frozenset(("system_instruction", "tools", "response_schema"))
 
 
@@ -27,7 +27,7 @@ def create(address: str) -> EchoModel:
 
 
 class EchoModel(OfflineLlm):
-    """Answers with its request as JSON: model, system_instruction, contents, tools, config (what is set of each)."""
+    """Answers with its request as JSON: model, system_instruction, contents, tools, config (only what is set)."""
 
     model: str = "echo:"
 
@@ -41,7 +41,7 @@ class EchoModel(OfflineLlm):
 
 
 def data_of(request: LlmRequest) -> dict[str, Any]:
-    """What of a request is data, in a fixed order of keys."""
+    """The data of a request, with its keys in a fixed order."""
     config = request.config
     settings = {n: v for n in type(config).model_fields if n not in _ELSEWHERE and _is_set(v := getattr(config, n))}
     if config.response_schema is not None:
@@ -61,7 +61,7 @@ def _is_set(value: Any) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """`value` as JSON data without what is not set; bytes are abbreviated, classes and functions named."""
+    """`value` as JSON data without unset fields; bytes are abbreviated, classes and functions named."""
     if value is None or isinstance(value, (str, int, float)):
         return value.value if isinstance(value, Enum) else value
     if isinstance(value, (bytes, bytearray)):

@@ -23,20 +23,20 @@ from newel.models.wire.turns import Turn, turns_of
 from newel_kernel import Json, LlmRequest, LlmResponse, ModelError
 from newel_types import Content, FinishReason, GenerateContentResponseUsageMetadata, Part, Tool
 
-#: Fields of a request's configuration that are said in other places of a body, or are not for the service.
+#: Fields of a request's configuration that go to other places of a body, or are not for the service.
 _ELSEWHERE = frozenset(("tools", "system_instruction", "http_options", "labels"))
 
 
 class Reading(ABC):
-    """One answer, as it comes. Implement `take`, which gives what an event says to `text`, `call` and the like."""
+    """One answer, as it comes. Implement `take`, which passes what an event holds to `text`, `call` and the like."""
 
-    #: The service's words for why it stopped, and what they mean here.
+    #: The service's words for its finish reasons -> the finish reasons.
     reasons: ClassVar[Mapping[str, FinishReason]] = {}
 
     def __init__(self, service: Service, names: Names) -> None:
         self.service = service
         self.answer = Answer(service.provider)
-        #: Why the service stopped, in its own word; an answer that ends without one is cut short.
+        #: The finish reason in the service's own word; an answer that ends without one was cut short.
         self.word: str | None = None
         self.usage: GenerateContentResponseUsageMetadata | None = None
         self.model_version: str | None = None
@@ -47,7 +47,7 @@ class Reading(ABC):
 
     @abstractmethod
     def take(self, event: Json) -> None:
-        """Take one event. What the service reports as a failure is raised: `service.failed`."""
+        """Take one event. Raise a failure that the service reports: `service.failed`."""
 
     def text(self, text: str | None) -> None:
         """A piece of the answer's text."""
@@ -56,12 +56,12 @@ class Reading(ABC):
             self._shown.append(text)
 
     def refusal(self, text: str | None) -> None:
-        """A piece of why the model refuses to answer."""
+        """A piece of the model's refusal to answer."""
         if text:
             self.answer.refusal = (self.answer.refusal or "") + text
 
     def call(self, index: object, call_id: str | None, name: str | None, arguments: str | None) -> None:
-        """A piece of the call at `index`. Another id begins another call, also where the index is the same."""
+        """A piece of the call at `index`. Another id begins another call, even at the same index."""
         call = self._at.get(index)
         if call is None or (call_id and call.id and call_id != call.id):
             call = self._at[index] = _Call(call_id, name or "")
@@ -85,7 +85,7 @@ class Reading(ABC):
 
 
 class _Call:
-    """A call, as far as it has come."""
+    """A call, as far as it has arrived."""
 
     __slots__ = ("arguments", "id", "name")
 
@@ -94,15 +94,15 @@ class _Call:
 
 
 class HttpLlm(RemoteLlm):
-    """A model of a service that streams server-sent events, also where an answer in one piece is asked for.
+    """A model of a service that streams server-sent events, even if an answer in one piece is requested.
 
-    Implement `body`, and `take` of a `Reading`. An answer is a chunk for each event with text, and its whole.
+    Implement `body`, and `take` of a `Reading`. An answer is a chunk for each event with text, then the whole.
     """
 
-    #: Where requests go, below `base_url`.
+    #: The path of requests below `base_url`.
     path: ClassVar[str]
     reading: ClassVar[type[Reading]]
-    #: Fields of GenerateContentConfig -> what the service calls them.
+    #: Fields of GenerateContentConfig -> the service's names for them.
     settings: ClassVar[Mapping[str, str]] = {}
 
     base_url: str
@@ -116,7 +116,7 @@ class HttpLlm(RemoteLlm):
         """The body of a request; `service` knows the model's name, and makes errors."""
 
     def headers(self) -> dict[str, str]:
-        """What tells the service who asks: the key as a bearer's token, unless a subclass knows better."""
+        """The headers that authenticate a request: the key as a bearer token, unless a subclass overrides this."""
         key = self._key()
         return {"authorization": f"Bearer {key}"} if key else {}
 
@@ -129,9 +129,9 @@ class HttpLlm(RemoteLlm):
         return "\n\n".join(texts_of(request.config.system_instruction))
 
     def settings_of(self, request: LlmRequest) -> Json:
-        """The settings of a request by the service's names; those that it has no name for are said once, and left out.
+        """The settings of a request by the service's names; the others are reported once and left out.
 
-        A schema for the answer and a choice of tools are among them: a service that has them says so in `body`.
+        A schema for the answer and a choice of tools are left out, too: a service that has them gets them in `body`.
         """
         values = {name: getattr(request.config, name) for name in request.config.model_fields_set - _ELSEWHERE}
         for name in values.keys() - self.settings.keys():
@@ -143,7 +143,7 @@ class HttpLlm(RemoteLlm):
         """The name, description and parameters (a JSON schema) of each function, under names that are legal."""
         functions: list[Json] = []
         for tool in request.config.tools or ():
-            if not isinstance(tool, Tool):  # the processors make declarations of whatever else an agent may have
+            if not isinstance(tool, Tool):  # processors turn all other tools of an agent into declarations
                 continue
             for one in tool.function_declarations or ():
                 source = one.parameters_json_schema or one.parameters
@@ -155,7 +155,7 @@ class HttpLlm(RemoteLlm):
         return functions
 
     def turns_of(self, request: LlmRequest, service: Service, longest_id: int = 40) -> Iterator[Turn]:
-        """The conversation; roles alternate, every call has its result, and all but texts and calls is an error."""
+        """The conversation; roles alternate, each call has its result, and anything but text and calls is an error."""
         for turn in turns_of(request.contents, self._names, CallIds(most=longest_id)):
             for one in (*turn.others, *(medium for result in turn.results for medium in result.media)):
                 data = getattr(one, "inline_data", None) or getattr(one, "file_data", None)

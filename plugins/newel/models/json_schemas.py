@@ -9,7 +9,7 @@ from pydantic import BaseModel, TypeAdapter
 
 Schema: TypeAlias = dict[str, Any]
 
-#: What the dialect of Gemini's service spells otherwise; `definitions` is that of older drafts.
+#: Keywords that Gemini's dialect spells differently; `definitions` is the spelling of older drafts.
 SPELLING = {
     "any_of": "anyOf", "one_of": "oneOf", "all_of": "allOf", "min_items": "minItems", "max_items": "maxItems",
     "min_length": "minLength", "max_length": "maxLength", "min_properties": "minProperties",
@@ -20,14 +20,14 @@ SPELLING = {
 _BY_NAME = frozenset(("properties", "$defs", "patternProperties"))
 _LISTS = frozenset(("anyOf", "oneOf", "allOf", "prefixItems"))
 _SINGLE = frozenset(("items", "additionalProperties", "not"))
-#: Say something about a schema from outside: they stay beside an ``anyOf`` that is put around it.
+#: Keywords that annotate a schema: they stay beside an ``anyOf`` that is put around it.
 _ANNOTATIONS = ("title", "description", "default", "deprecated", "examples")
 
 
 def json_schema(value: Any) -> Schema:
     """`value` (None, a dict of either dialect, a Schema, a pydantic class or any type) as a JSON schema.
 
-    Types are lower case, ``nullable`` is a type or a branch null. A property may be called like a keyword.
+    Types are lower case, ``nullable`` is a type or a branch null. A property may have the name of a keyword.
     """
     if value is None or isinstance(value, bool):  # JSON schema's "anything"
         return {}
@@ -41,7 +41,7 @@ def json_schema(value: Any) -> Schema:
 
 
 def nullable(schema: Schema) -> Schema:
-    """`schema` that null fits as well."""
+    """`schema`, which null fits as well."""
     if "type" in schema and "const" not in schema:
         kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
         result = {**schema, "type": kinds if "null" in kinds else [*kinds, "null"]}
@@ -51,7 +51,7 @@ def nullable(schema: Schema) -> Schema:
     if "anyOf" in schema:
         branches = schema["anyOf"]
         return schema if {"type": "null"} in branches else {**schema, "anyOf": [*branches, {"type": "null"}]}
-    if not schema:  # whatever there is fits it, null too
+    if not schema:  # anything fits it, null too
         return schema
     beside = {key: schema[key] for key in _ANNOTATIONS if key in schema}
     inner = {key: value for key, value in schema.items() if key not in beside}
@@ -59,7 +59,7 @@ def nullable(schema: Schema) -> Schema:
 
 
 def allows_null(schema: Schema) -> bool:
-    """Whether null fits `schema`, as far as it says so without a reference."""
+    """Whether null fits `schema`; references are not followed."""
     kinds = schema.get("type")
     if kinds == "null" or (isinstance(kinds, list) and "null" in kinds):
         return True
@@ -68,7 +68,7 @@ def allows_null(schema: Schema) -> bool:
 
 
 def referred(schema: Schema, root: Schema) -> Schema:
-    """`schema`, or where it is a reference into `root`, what it refers to; empty where there is no such thing."""
+    """`schema`, or the target of its reference into `root`; empty where the target does not exist."""
     seen: set[str] = set()
     while isinstance(ref := schema.get("$ref"), str) and ref not in seen:
         seen.add(ref)
@@ -117,7 +117,7 @@ def _type(value: object) -> str | list[str]:
 
 
 def _reference(ref: str) -> str:
-    """A reference as the keywords are spelt here; a bare name is how Gemini's dialect writes it."""
+    """A reference in the spelling used here; Gemini's dialect writes a bare name."""
     if not ref.startswith("#"):
         return ref if "/" in ref or ":" in ref else f"#/$defs/{ref}"
     for spelt in ("#/defs/", "#/definitions/"):
@@ -126,7 +126,7 @@ def _reference(ref: str) -> str:
 
 
 def _bounds(schema: Schema) -> None:
-    """Bounds as numbers: older drafts say with a boolean whether a bound itself fits."""
+    """Turn bounds into numbers: older drafts say with a boolean that a bound itself does not fit."""
     for key, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
         if isinstance(is_exclusive := schema.get(key), bool):
             del schema[key]
@@ -135,7 +135,7 @@ def _bounds(schema: Schema) -> None:
 
 
 def _order(schema: Schema) -> None:
-    """Let the properties stand in the order that Gemini's dialect states apart."""
+    """Put the properties in the order that Gemini's dialect states separately."""
     order = schema.pop("propertyOrdering", None)
     properties = schema.get("properties")
     if isinstance(order, list) and isinstance(properties, dict):

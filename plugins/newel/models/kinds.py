@@ -1,4 +1,4 @@
-"""The kinds `ModelProvider` and `ModelPolicy`, and the model that an address means."""
+"""The kinds `ModelProvider` and `ModelPolicy`, and how an address becomes a model."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ModelProvider(Descriptor):
     #: The address to use where an agent names no model, or None (no key is set, say).
     default: Callable[[], str | None] | None = None
     description: str = ""
-    #: Asked for a default only after every provider that is none.
+    #: Asked for a default only after all providers that are no fallback.
     fallback: bool = False
 
 
@@ -54,14 +54,14 @@ class ModelPolicy(Stage):
     """Wraps every call of a networked model: `wrap` gets the next inner call, and the composition."""
 
     wrap: Callable[[ModelCall, Chains], ModelCall]
-    #: Whether it stands around the calls of other models, too.
+    #: Whether it also wraps the calls of models that are not networked.
     everywhere: bool = False
 
 
 def model_of(chains: Chains, address: str) -> BaseLlm:
     """The model of an address: ``provider:rest`` or a name that a provider's pattern matches.
 
-    An empty address is the first default that a provider offers. One model serves an address.
+    An empty address means the first default that a provider offers. Each address has one model.
     """
     models = chains.stash.setdefault(_MODELS, {})
     if address not in models:
@@ -72,7 +72,7 @@ def model_of(chains: Chains, address: str) -> BaseLlm:
 
 
 def _create(chains: Chains, address: str) -> BaseLlm:
-    """The model that a provider makes; what the provider does wrong is a ModelError that names its plugin."""
+    """The model that a provider makes; a fault of the provider is a ModelError that names its plugin."""
     provider = _provider(chains, address)
     try:
         model = provider.create(address)
@@ -112,7 +112,7 @@ def _provider(chains: Chains, address: str) -> ModelProvider:
 
 
 def _plugin(chains: Chains, provider: ModelProvider) -> str:
-    """Who provides it, in words."""
+    """The plugin of a provider, in words."""
     registry = chains.registry
     if not isinstance(registry, newel_compose.PluginRegistry):
         return f"the provider {provider.name!r}"

@@ -1,4 +1,4 @@
-"""What a request carries for a live connection, and how a connection says that it was lost."""
+"""The values that a request carries for a live connection, and the error of a lost connection."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _new_config() -> LiveConnectConfig:
     return newel_types.LiveConnectConfig()  # loads with the first live connection
 
 
-#: What a message of a live connection may have, in bytes. The SDKs have 1 MiB and no limit.
+#: The most bytes in a message of a live connection. The SDKs' own limits are 1 MiB and none.
 FRAME_BYTES = 16 * 1024 * 1024
 #: The configuration of the connection.
 LIVE_CONFIG: Key[LiveConnectConfig] = Key("live connect config", _new_config)

@@ -1,4 +1,4 @@
-"""LlmRequest, with the released names of what is passed on to Gemini."""
+"""LlmRequest, with the released names of the values passed to Gemini."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class _Stashed(Generic[T]):
-    """An attribute whose value is in the request's stash; None where it has none."""
+    """An attribute whose value is in the request's stash; None where it is not set."""
 
     def __init__(self, key: Key[T | None]) -> None:
         self._key = key
@@ -70,7 +70,7 @@ class LlmRequest(KernelLlmRequest):
 
     @property
     def live_connect_config(self) -> LiveConnectConfig:
-        """The configuration of a live connection, made when first touched."""
+        """The configuration of a live connection, made on first access."""
         return self.stash[LIVE_CONFIG]
 
     @live_connect_config.setter
@@ -82,7 +82,7 @@ class LlmRequest(KernelLlmRequest):
     @overload
     def append_instructions(self, instructions: Content) -> list[Content]: ...
     def append_instructions(self, instructions: Sequence[str] | Content) -> list[Content] | None:
-        """Add to the system instruction, a blank line between; of a Content see `references.append_content`."""
+        """Add to the system instruction after a blank line; for a Content see `references.append_content`."""
         if isinstance(instructions, Content):
             return append_content(self, instructions)
         super().append_instructions(instructions)

@@ -1,4 +1,4 @@
-"""Overrides: what a distribution says of its models that newel's table does not know, or knows otherwise."""
+"""Overrides: capabilities that a distribution sets for its models, beyond or against newel's table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of models."""
 
-    #: An address or a model's name, or a pattern that one of both matches wholly -> fields of ModelCapabilities.
+    #: An address or a model's name, or a pattern that matches either in full -> fields of ModelCapabilities.
     capabilities: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
     @field_validator("capabilities")
@@ -37,7 +37,7 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
 
 
 def with_overrides(model: BaseLlm, address: str, settings: Settings) -> BaseLlm:
-    """`model` with what the settings say of it; those that stand later win, and they win over the provider's own."""
+    """`model` with its capabilities in the settings; later entries win, and they win over the provider's own."""
     own = getattr(model, "capability_overrides", None)
     if not settings.capabilities or not isinstance(own, Mapping):
         return model

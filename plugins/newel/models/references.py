@@ -9,7 +9,7 @@ from newel_types import Content, Part
 def append_content(request: LlmRequest, instruction: Content) -> list[Content]:
     """Add the text of `instruction` to the system instruction, and return the contents that hold its data.
 
-    Each part that is data becomes a user content to which the instruction refers; these are appended to the
+    Each data part becomes a user content to which the instruction refers; these are appended to the
     request's contents.
     """
     texts: list[str] = []

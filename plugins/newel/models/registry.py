@@ -1,4 +1,4 @@
-"""LLMRegistry: model classes registered in code, by the patterns that they name."""
+"""LLMRegistry: model classes registered in code, by their name patterns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["LLMRegistry"]
 
 
 class LLMRegistry:
-    """Classes by the patterns of `supported_models`; the last that was registered for a name serves it.
+    """Classes by the patterns of `supported_models`; the last class registered for a name serves it.
 
     A process-wide registry, as in the released API. A package provides models with `register_model_providers`.
     """
@@ -38,7 +38,7 @@ class LLMRegistry:
 
     @classmethod
     def resolve(cls, model: str) -> type[BaseLlm]:
-        """The class that was registered for a name; a ModelError where there is none."""
+        """The class that was registered for a name; raises ModelError where there is none."""
         match = cls.find(model)
         if match is None:
             raise ModelError(f"no class is registered for the model {model!r}; register one with LLMRegistry.register")

@@ -24,16 +24,16 @@ _RETRIES = Settings()
 
 
 class RemoteLlm(BaseLlm):
-    """A model behind a service. Implement `_answers`; time-outs, retries and the like stand around it."""
+    """A model behind a service. Implement `_answers`; time-outs, retries and the like wrap it."""
 
-    #: The provider's name: that of addresses, errors, signatures and notices.
+    #: The provider's name in addresses, errors, signatures and notices.
     provider: ClassVar[str]
     #: Its calls go through the policies of the composition.
     networked: ClassVar[bool] = True
 
-    #: How failed requests are repeated; None: as the composition has it.
+    #: How failed requests are repeated; None: as the composition says.
     retry_options: HttpRetryOptions | None = None
-    #: What this model can do otherwise than the table says, by field of `ModelCapabilities`.
+    #: Capabilities of this model that differ from the table, by field of `ModelCapabilities`.
     capability_overrides: Mapping[str, Any] = Field(default_factory=dict)
     limits: Limits = Limits()
     #: How many bytes a message of a live connection may have.
@@ -43,11 +43,11 @@ class RemoteLlm(BaseLlm):
 
     @property
     def capabilities(self) -> ModelCapabilities:  # type: ignore[override]
-        """What the table says of the model, and `capability_overrides`."""
+        """The model's capabilities in the table, changed by `capability_overrides`."""
         return capabilities_of(self.provider, self.model, self.capability_overrides)
 
     def capabilities_for(self, request: LlmRequest) -> ModelCapabilities:
-        """Those of the model that a request names."""
+        """The capabilities of the model that a request names."""
         return capabilities_of(self.provider, self.model_name(request), self.capability_overrides)
 
     def model_name(self, request: LlmRequest) -> str:
@@ -55,19 +55,19 @@ class RemoteLlm(BaseLlm):
         return (request.model or self.model).removeprefix(f"{self.provider}:")
 
     def say_once(self, request: LlmRequest, setting: str, text: str) -> None:
-        """Say, once for the model, that something of `setting` is left out or changed."""
+        """Report, once for the model, that something of `setting` is left out or changed."""
         if self._notices is None:
             self._notices = Notices(self.provider)
         self._notices.say(self.model_name(request), setting, text)
 
     def limits_for(self, request: LlmRequest) -> Limits:
-        """The limits of a call: the composition's or the model's own, and what the request says of its time."""
+        """The limits of a call: the composition's or the model's own, with the request's time-out."""
         return request.stash.get(LIMITS, self.limits).for_call(request.config)
 
     def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> Responses:
         """See `BaseLlm`. A failure is a ModelError; closing the generator closes the connection's answer.
 
-        Asked by no composition, it is within time-outs and retries all the same, as they are by default.
+        A call outside a composition has the default time-outs and retries.
         """
         if llm_request.stash.get(POLICED, False):
             return self._answers(llm_request, stream)
@@ -77,7 +77,7 @@ class RemoteLlm(BaseLlm):
     def _answers(self, request: LlmRequest, stream: bool) -> Responses:
         """One request to the service, and its answer, as `BaseLlm.generate_content_async` describes it.
 
-        It raises a ModelError, and tries once.
+        It makes one attempt, and raises ModelError where that fails.
         """
 
 

@@ -55,7 +55,7 @@ def read_steps(text: str, source: str) -> list[Step]:
 
 
 def _places(text: str, count: int) -> list[int]:
-    """The line (from 0) where each step begins, in the block style of YAML; empty where that cannot be told."""
+    """The line (from 0) where each step begins, in the block style of YAML; empty where the lines cannot be found."""
     lines = text.splitlines()
     dashes = [(number, match) for number, line in enumerate(lines) if (match := _DASH.match(line))]
     if not dashes:
@@ -66,7 +66,7 @@ def _places(text: str, count: int) -> list[int]:
 
 
 def _line(text: str, places: list[int], index: int, key: str) -> int:
-    """The line (from 1) of `key` in a step, or of the step; in the flow style the first line where `key` stands."""
+    """The line (from 1) of `key` in a step, or of the step; in the flow style the first line that has `key`."""
     lines = text.splitlines()
     start = places[index] if places else 0
     end = places[index + 1] if index + 1 < len(places) else len(lines)

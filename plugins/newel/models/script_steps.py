@@ -1,4 +1,4 @@
-"""The steps of a script: each as the one form that ScriptedModel plays."""
+"""The steps of a script, each in the one form that ScriptedModel plays."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXPECTED = ("contents", "system", "tools", "user")
 #: A step has at most one of these; `raise`, `hang` and `malformed` may follow chunks.
 _ANSWERS = ("text", "call", "calls", "parts", "chunks", "response", "error")
 _ENDINGS = ("raise", "hang", "malformed")
-#: Key -> what has to stand beside it.
+#: Key -> the keys, one of which must be beside it.
 _BESIDE = {"args": ("call",), "id": ("call",), "message": ("error",), "after": _ENDINGS}
 
 
@@ -29,7 +29,7 @@ class ScriptedFault(ModelError):
 
 
 class StepError(ConfigurationError):
-    """A step is wrong; `key` is what is wrong in it."""
+    """A step is wrong; `key` is the wrong key in it."""
 
     def __init__(self, message: str, key: str = "") -> None:
         super().__init__(message)
@@ -50,10 +50,10 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Seconds to wait, chunks and a whole answer to give, and how it ends; `ask` makes the step of a request."""
+    """Seconds to wait, chunks and a whole answer to give, and how it ends; `ask` makes the step from a request."""
 
     delay: float = 0.0
-    #: Partial texts; sent one by one where the request streams, else joined.
+    #: Partial texts; sent one by one if the request streams, otherwise joined.
     chunks: tuple[str, ...] = ()
     responses: tuple[Any, ...] = ()
     fault: BaseException | None = None
@@ -190,7 +190,7 @@ def _response(*parts: Part) -> LlmResponse:
 
 
 def malformed(how: Any) -> Any:
-    """What a broken provider might yield: one of MALFORMED, or `foreign` where `how` is just true."""
+    """A value that a broken provider might yield: one of MALFORMED, or `foreign` where `how` is just true."""
     how = "foreign" if how is True else how
     if how == "empty":
         return LlmResponse()

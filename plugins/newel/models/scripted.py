@@ -1,4 +1,4 @@
-"""ScriptedModel: a model that answers exactly as it was told, for tests of agents and plugins."""
+"""ScriptedModel: a model that answers exactly as its script says, for tests of agents and plugins."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ScriptLeftoverError(ScriptError):
     """Steps remain that no request asked for."""
 
 
-#: What is one step, although it can be iterated over.
+#: Types that are one step, although they can be iterated over.
 _ONE = (str, Mapping, Record)
 
 
@@ -46,7 +46,7 @@ class ScriptedModel(OfflineLlm):
     given), an exception, a number (seconds to wait before the next step), a mapping, or a callable of the
     request that returns (or awaits) any of these. A mapping has `text`, `call` with `args`, `calls`, `parts`,
     `chunks`, `response` or `error` with `message`; `delay`; `expect` (`user`, `system`, `tools`, `contents`);
-    and may end in `raise`, `hang` or `malformed`, with chunks also `after` the first so many.
+    and may end in `raise`, `hang` or `malformed`, with chunks also `after` a number of them.
 
     One step may stand alone: ``ScriptedModel("Hello.")`` answers once.
 
@@ -72,7 +72,7 @@ class ScriptedModel(OfflineLlm):
 
     @property
     def requests(self) -> list[LlmRequest]:
-        """Copies of the requests so far; the run does not touch them any more."""
+        """Copies of the requests so far; the run no longer changes them."""
         return self._requests
 
     @property
@@ -151,7 +151,7 @@ class ScriptedModel(OfflineLlm):
             )
 
     def _noted(self, error: ScriptError) -> ScriptError:
-        """`error`, kept for `assert_done`: whatever handles the failure of a model must not hide it."""
+        """`error`, kept for `assert_done`: a handler of model failures must not hide it."""
         self._problems.append(error)
         return error
 

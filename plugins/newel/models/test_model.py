@@ -1,4 +1,4 @@
-"""ToolTestModel: calls every declared tool once with arguments that fit its schema, then sums the results up."""
+"""ToolTestModel: calls every declared tool once with arguments that fit its schema, then summarizes the results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from newel.models.offline.responses import Call, call_response, check_address, t
 from newel.models.offline.schemas import sample
 from newel_kernel import LlmRequest, LlmResponse
 
-#: They hand control to somebody else, or wait for somebody: a test run would not come back from them.
+#: Tools that hand over control or wait for somebody: a test run would not return from them.
 _LEFT_OUT = frozenset((TRANSFER, EXIT_LOOP))
 _FRAMEWORK = ("newel.", "newel_kernel.", "newel_compose.", "newel_types.")
 
@@ -72,7 +72,7 @@ def _waits(request: LlmRequest, name: str) -> bool:
 
 
 def summary(conversation: Conversation) -> dict[str, Any]:
-    """Each tool's result by its name; null where there is none yet."""
+    """Each tool's result by its name; null where it has none yet."""
     results: dict[str, Any] = {}
     for exchange in conversation.exchanges:
         response = exchange.response

@@ -21,16 +21,16 @@ from urllib.parse import urljoin
 from newel.net.addresses import Address
 from newel.net.guard import DEFAULT_POLICY, PORTS, FetchError, Policy, Target, check
 
-#: What a request brings: a file is sent from its beginning, piece by piece.
+#: The body of a request: a file is sent from its beginning, piece by piece.
 Body: TypeAlias = bytes | IO[bytes]
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-#: What every request says; a caller's headers come on top, and are for the origin that it named.
+#: The headers of every request; a caller's headers are added, but only for the origin that the caller named.
 _OWN_HEADERS = {"User-Agent": "newel", "Accept": "*/*", "Accept-Encoding": "identity"}
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer. `url` is the last one of the redirects; header names are lower case; `truncated`: the body goes on."""
+    """An answer. `url` is the last one of the redirects; header names are lower case; `truncated`: it has more body."""
 
     url: str
     status: int
@@ -90,7 +90,7 @@ class _Connection(HTTPConnection):
         self.default_port = PORTS[target.scheme]
         self._address = str(address)
         self._encrypted = target.scheme == "https"
-        #: The socket, also where `sock` is None: the answer takes it over when the connection is not to be kept.
+        #: The socket, even if `sock` is None: the response takes it over when the connection is not kept.
         self.open: socket.socket | None = None
 
     def connect(self) -> None:
@@ -135,7 +135,7 @@ def _exchange(
 
 
 def _length(body: Body | None) -> Mapping[str, str]:
-    """The header that says how long a file is, which is then sent from its beginning; a redirect sends it again."""
+    """The header with the length of a file, which is sent from its beginning, and again after a redirect."""
     if body is None or isinstance(body, bytes):
         return {}
     size = body.seek(0, SEEK_END)
@@ -145,14 +145,14 @@ def _length(body: Body | None) -> Mapping[str, str]:
 
 @contextmanager
 def _cut_off(connection: _Connection, seconds: float) -> Iterator[Callable[[], bool]]:
-    """Close `connection` at the end, and shut it after `seconds`: a socket's time-out is for one read only."""
+    """Close `connection` at the end, and shut it down after `seconds`: a socket's time-out is for one read only."""
     fired = threading.Event()
 
     def shut() -> None:
         fired.set()
         if connection.open is not None:
             with suppress(OSError):
-                socket.socket.shutdown(connection.open, socket.SHUT_RDWR)  # not SSL's own, which a thread may be in
+                socket.socket.shutdown(connection.open, socket.SHUT_RDWR)  # not SSL's: a thread may be in it
 
     timer = threading.Timer(seconds, shut)
     timer.daemon = True

@@ -1,7 +1,7 @@
 """The guard of outgoing requests: which URLs may be fetched, and from which addresses.
 
 A URL that came from a model, a page or a document must not reach what only this machine can reach. The host name is
-resolved, every address of it must be public, and the connection goes to an address that was checked, so that a second
+resolved, every one of its addresses must be public, and the connection goes to a checked address, so that a second
 answer of the name server changes nothing.
 """
 
@@ -28,7 +28,7 @@ class UrlRefusedError(NewelError, ValueError):
 
 
 class FetchError(NewelError, OSError):
-    """The URL may be fetched and could not be."""
+    """The URL may be fetched, but could not be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class Policy:
     """What may be fetched, and how much of it.
 
     `allow` lists what may be reached besides public addresses: a host name, ``host:port``, an address or a
-    network (``10.1.0.0/16``). `seconds` is for everything, redirects included.
+    network (``10.1.0.0/16``). `seconds` limits the whole fetch, redirects included.
     """
 
     allow: tuple[str, ...] = ()
@@ -61,14 +61,14 @@ class Target:
 
     @property
     def origin(self) -> tuple[str, str, int]:
-        """A credential is for one origin only."""
+        """Scheme, host and port; a credential is for one origin only."""
         return self.scheme, self.host, self.port
 
 
 def check(url: str, policy: Policy = DEFAULT_POLICY, seconds: float | None = None) -> Target:
     """The target of `url`, its host resolved within `seconds` (by default those of the policy).
 
-    Raises UrlRefusedError where it must not be fetched, FetchError where the host is not resolved in time.
+    Raises UrlRefusedError if it must not be fetched, FetchError if the host is not resolved in time.
     """
     parts = _split(url)
     try:
@@ -121,10 +121,10 @@ def _resolve(host: str, port: int, seconds: float) -> tuple[Address, ...]:
     def ask() -> None:
         try:
             answer.set_result(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
-        except BaseException as error:  # noqa: BLE001 - it is for whoever waits
+        except BaseException as error:  # noqa: BLE001 - it is raised in the waiting thread
             answer.set_exception(error)
 
-    # A thread of its own, left alone when it is late: nothing ends a resolver that waits for its name servers.
+    # A separate thread, abandoned when it is late: nothing ends a resolver that waits for its name servers.
     threading.Thread(target=ask, name=f"newel-resolve {host}", daemon=True).start()
     try:
         entries = answer.result(max(seconds, 0.0))

@@ -1,1 +1,1 @@
-"""Optimisation: agents made better by what evaluations say of them."""
+"""Optimisation: agents improved by the results of evaluations."""

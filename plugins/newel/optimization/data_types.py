@@ -16,7 +16,7 @@ class SamplingResult(BaseModel):
 
 
 class UnstructuredSamplingResult(SamplingResult):
-    """With what happened in each example, as JSON data."""
+    """The scores, with what happened in each example as JSON data."""
 
     data: dict[str, dict[str, Any]] | None = None
 

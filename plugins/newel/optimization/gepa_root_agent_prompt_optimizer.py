@@ -23,7 +23,7 @@ from newel_kernel import BaseAgent, FeatureUnavailableError, seam
 from newel_types import GenerateContentConfig, ThinkingConfig
 
 T = TypeVar("T")
-#: The one text that is optimised, as gepa knows it.
+#: gepa's name for the one text that is optimised.
 _TEXT = "agent_prompt"
 _log = logging.getLogger(__name__)
 
@@ -39,13 +39,13 @@ class GEPARootAgentPromptOptimizerConfig(BaseModel):
 
     optimizer_model: str = "gemini-2.5-flash"
     model_configuration: GenerateContentConfig = Field(default_factory=_thinking)
-    #: Examples that are evaluated, all candidates together.
+    #: The most examples that are evaluated, over all candidates.
     max_metric_calls: int = Field(default=100, ge=1)
     #: Examples that the model looks at for a proposal.
     reflection_minibatch_size: int = Field(default=3, ge=1)
-    #: Where gepa keeps its state; a search goes on from there.
+    #: Where gepa keeps its state; a search continues from there.
     run_dir: str | None = None
-    #: Of the choice of examples and candidates: with scripted models two searches find the same.
+    #: The seed for choosing examples and candidates: with scripted models two searches find the same.
     seed: int = 0
 
 
@@ -110,11 +110,11 @@ class GEPARootAgentPromptOptimizer(AgentOptimizer[UnstructuredSamplingResult, Ag
 
 
 class _StoppedError(BaseException):
-    """The search was cancelled. gepa goes on after whatever is an Exception, and this is none."""
+    """The search was cancelled. gepa continues after any Exception, so this is not one."""
 
 
 class _Bridge:
-    """Coroutines of the loop that waits, for gepa, which is synchronous and runs in a thread."""
+    """Runs coroutines in the waiting loop for gepa, which is synchronous and runs in a thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -125,7 +125,7 @@ class _Bridge:
         self._task: asyncio.Task[Any] | None = None
 
     async def search(self, run: Callable[[], T]) -> T:
-        """What `run` returns; where this is cancelled it ends with the coroutine that it waits for."""
+        """The result of `run`. On cancellation, `run` ends with the coroutine that it waits for."""
         thread = seam.spawn(asyncio.to_thread(run), name="gepa")
         try:
             return await asyncio.shield(thread)
@@ -133,7 +133,7 @@ class _Bridge:
             self._stop()
             await asyncio.wait({thread, *((self._task,) if self._task is not None else ())})
             if not thread.cancelled():
-                thread.exception()  # looked at, or asyncio reports it as forgotten
+                thread.exception()  # retrieved, or asyncio reports it as never retrieved
             raise
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
@@ -164,7 +164,7 @@ _Example = tuple[ExampleSet, str]
 
 
 class _Adapter:
-    """What gepa asks: scores of a candidate, and what happened in its examples."""
+    """What gepa asks for: scores of a candidate, and what happened in its examples."""
 
     #: gepa proposes texts itself.
     propose_new_texts = None
@@ -187,7 +187,7 @@ class _Adapter:
     def make_reflective_dataset(
         self, candidate: Mapping[str, str], eval_batch: Any, components_to_update: Sequence[str]
     ) -> dict[str, list[dict[str, Any]]]:
-        """What the model that reflects sees of each example."""
+        """What the reflecting model sees of each example."""
         seen = [
             {_TEXT: candidate[_TEXT], "score": score, "eval_data": data}
             for score, data in zip(eval_batch.scores, eval_batch.trajectories, strict=True)
@@ -196,7 +196,7 @@ class _Adapter:
 
 
 class _Logger:
-    """gepa's words, where the program's go."""
+    """Sends gepa's log lines to the program's log."""
 
     def log(self, message: str) -> None:
         """Log a line."""

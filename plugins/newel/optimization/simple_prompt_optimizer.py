@@ -36,7 +36,7 @@ class SimplePromptOptimizerConfig(BaseModel):
     model_configuration: GenerateContentConfig | None = None
     num_iterations: int = Field(default=10, ge=1)
     batch_size: int = Field(default=5, ge=1)
-    #: Of the choice of examples.
+    #: The seed for choosing examples.
     seed: int = 0
 
 
@@ -82,7 +82,7 @@ class SimplePromptOptimizer(AgentOptimizer[UnstructuredSamplingResult, AgentWith
 
 
 def with_static_instruction(agent: BaseAgent) -> LlmAgent:
-    """`agent` as one whose instruction is a text; a ConfigurationError (a ValueError) where it is none."""
+    """`agent` as an LlmAgent whose instruction is a text; a ConfigurationError (a ValueError) where it is not one."""
     if not isinstance(agent, LlmAgent) or not isinstance(agent.instruction, str):
         raise ConfigurationError(f"the agent {agent.name!r} has no instruction that is a text; only that is optimised")
     return agent

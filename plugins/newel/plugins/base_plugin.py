@@ -22,7 +22,7 @@ def default(method: Method) -> Method:
 class BasePlugin:
     """Subclass it and override hooks; `newel_kernel.lifecycle_hookspecs` says when each runs and what to return."""
 
-    #: The host takes the methods of such a class for hooks, unmarked.
+    #: Tells the host to take the methods of this class for hooks without a marker.
     implements_hooks: ClassVar[bool] = True
 
     def __init__(self, name: str) -> None:

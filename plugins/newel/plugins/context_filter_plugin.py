@@ -13,7 +13,7 @@ _log = logging.getLogger(__name__)
 
 
 class ContextFilterPlugin(BasePlugin):
-    """Keeps the last `num_invocations_to_keep`, then applies `custom_filter`; one that fails changes nothing."""
+    """Keeps the last `num_invocations_to_keep`, then applies `custom_filter`; a filter that fails changes nothing."""
 
     def __init__(
         self,

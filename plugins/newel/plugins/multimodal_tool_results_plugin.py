@@ -13,7 +13,7 @@ _WAITING = Key[dict[tuple[str, str | None], list[Part]]]("multimodal tool result
 class MultimodalToolResultsPlugin(BasePlugin):
     """A tool that returns a Part or a list of Parts has them appended to the last content of the next request.
 
-    They are sent once, and not stored. A policy that makes plain data of results (`tool_results`) must not come before.
+    They are sent once, and not stored. No policy that makes plain data of results (`tool_results`) may run before it.
     """
 
     def __init__(self, name: str = "multimodal_tool_results_plugin") -> None:
@@ -22,7 +22,7 @@ class MultimodalToolResultsPlugin(BasePlugin):
     async def after_tool_callback(
         self, *, tool: BaseTool, tool_args: Json, tool_context: Context, result: object
     ) -> Json | None:
-        """Set the parts of a result aside; the result says how many they are."""
+        """Set the parts of a result aside; the result says how many there are."""
         items = result if isinstance(result, list) else [result]
         parts = [item for item in items if isinstance(item, Part)]
         if not parts or len(parts) < len(items):

@@ -14,8 +14,8 @@ from newel_kernel import ConfigurationError, Context, LlmCallsLimitExceededError
 class ReflectAndRetryModelPlugin(BasePlugin):
     """Asks the model again up to `max_retries` times; the pauses are `delay_seconds`, twice that, and so on.
 
-    `retry_on` says which errors are worth it; None: all but the limit of calls. Each attempt counts as a call. An
-    answer that comes this way comes whole, also where a stream was asked for.
+    `retry_on` says which errors are worth it; None: all but the limit of calls. Each attempt counts as a call. The
+    answer of a retry comes whole, even where a stream was requested.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""ReflectAndRetryToolPlugin: a tool that failed is answered with what went wrong, so that the model tries otherwise."""
+"""ReflectAndRetryToolPlugin: a failed tool is answered with what went wrong, so that the model tries another way."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ it cannot be done."""
 
 
 class TrackingScope(Enum):
-    """Over what failures are counted."""
+    """The scope over which failures are counted."""
 
     INVOCATION = "invocation"
     GLOBAL = "global"
@@ -43,7 +43,7 @@ class ToolFailureResponse(BaseModel):
 
 
 class ReflectAndRetryToolPlugin(BasePlugin):
-    """Counts the failures in a row of each tool; up to `max_retries` the model is told, after that the error is raised.
+    """Counts each tool's failures in a row: up to `max_retries` the model gets the error, after that it is raised.
 
     Without `throw_exception_if_retry_exceeded` the model is told to leave the tool alone instead. Override
     `extract_error_from_result` to find errors in results.
@@ -68,7 +68,7 @@ class ReflectAndRetryToolPlugin(BasePlugin):
     async def after_tool_callback(
         self, *, tool: BaseTool, tool_args: Json, tool_context: Context, result: object
     ) -> Json | None:
-        """Forget the tool's failures, unless its result tells of one."""
+        """Forget the tool's failures, unless its result holds one."""
         if isinstance(result, dict) and result.get("response_type") == REFLECT_AND_RETRY_RESPONSE_TYPE:
             return None
         error = await self.extract_error_from_result(
@@ -96,7 +96,7 @@ class ReflectAndRetryToolPlugin(BasePlugin):
         self._failures.pop(invocation_context.invocation_id, None)
 
     def _get_scope_key(self, tool_context: Context) -> str:
-        """Over what failures are counted together; may be overridden."""
+        """The key of the scope in which failures are counted together; may be overridden."""
         return GLOBAL_SCOPE_KEY if self.scope is TrackingScope.GLOBAL else tool_context.invocation_id
 
     def _answer(self, tool: BaseTool, args: Json, context: Context, error: object) -> Json:

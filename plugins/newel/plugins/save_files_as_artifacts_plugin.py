@@ -14,7 +14,7 @@ from newel_types import Blob, Content, FileData, Part
 _log = logging.getLogger(__name__)
 #: Schemes of addresses that a model's provider can fetch itself.
 _REACHABLE = ("gs", "http", "https")
-#: Plugin -> the versions that it saved of the message, until an event tells of them.
+#: Plugin -> the versions that it saved of the message's files, until an event reports them.
 _SAVED = Key[dict[str, dict[str, int]]]("saved files", dict)
 
 

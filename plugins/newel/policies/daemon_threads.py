@@ -19,8 +19,8 @@ _Job = Callable[[], None] | None
 class DaemonThreads(Executor):
     """At most `most` threads, started when they are needed.
 
-    A ThreadPoolExecutor lets no process end before each of its threads has: a function that never returns, and that
-    nobody waits for any more, would keep a program running whose work is done.
+    A ThreadPoolExecutor keeps the process alive until each of its threads has ended: a function that never returns, and
+    that nothing waits for any more, would keep a finished program running.
     """
 
     def __init__(self, most: int, name: str) -> None:
@@ -49,14 +49,14 @@ class DaemonThreads(Executor):
         threading.Thread(target=_work, args=(self._jobs, self._idle), name=name, daemon=True).start()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Let each thread end after its present call; nobody waits for that."""
+        """Let each thread end after its current call, without waiting for it."""
         self._jobs.put(None)
 
 
 def _work(jobs: SimpleQueue[_Job], idle: threading.Semaphore) -> None:
     while (job := jobs.get()) is not None:
         job()
-        del job  # what it holds is not kept for as long as there is nothing to do
+        del job  # an idle thread must not keep what the job holds
         idle.release()
     jobs.put(None)  # for the other threads
 

@@ -1,4 +1,4 @@
-"""failure_events: an invocation that fails leaves an error event, so that its session tells what happened."""
+"""failure_events: an invocation that fails leaves an error event, so that its session records what happened."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from newel_kernel import Epilogue, Event, FencedError, InvocationContext, hookim
 
 
 async def record(ctx: InvocationContext, error: BaseException | None) -> list[Event] | None:
-    """The error event; None where nothing failed, or where the failure has one already, as that of a graph's node."""
+    """The error event; None where nothing failed, or where the failure already has one, as that of a graph's node."""
     if not isinstance(error, Exception) or isinstance(error, FencedError):
         return None
     secrets = ctx.stash.get(SECRETS, None)
@@ -17,7 +17,7 @@ async def record(ctx: InvocationContext, error: BaseException | None) -> list[Ev
     failures = _failures(error)
     if any(_is_of(event, one) for event in events for one in failures):
         return None
-    # In the name of who spoke last in the conversation: the next message is for the same agent as without the failure.
+    # By the last author in the conversation: the next message goes to the same agent as without the failure.
     author = next((event.author for event in reversed(events) if event.branch is None), ctx.agent.name)
     message = message_of(masked)
     return [Event(invocation_id=ctx.invocation_id, author=author, error_code=_code(error), error_message=message)]

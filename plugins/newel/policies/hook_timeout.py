@@ -21,7 +21,7 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
 
     #: Seconds that one call of a hook, or of an agent's callback, may take; 0: no limit, for a hook may ask a person.
     seconds: Seconds = 0.0
-    #: Seconds by the hook's name; these go before.
+    #: Seconds by the hook's name; these take precedence.
     hooks: dict[str, Seconds] = Field(default_factory=dict)
 
     @field_validator("hooks")
@@ -44,7 +44,7 @@ def within(bound: Bound, seconds: float) -> Bound:
             async with asyncio.timeout(seconds) as limit:
                 return await answer
         except TimeoutError as error:
-            if not limit.expired():  # the hook's own
+            if not limit.expired():  # the hook's own TimeoutError
                 raise
             raise PluginHookError(
                 f"{bound.owner} did not end {bound.hook} within {seconds:g} s; mend it, or set hook_timeout.seconds "

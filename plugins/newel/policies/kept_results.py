@@ -1,4 +1,4 @@
-"""Kept results: a tool's result that is too large for an event becomes an artifact, and a reference stands for it."""
+"""Kept results: a tool's result that is too large for an event becomes an artifact, and a reference takes its place."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""pairing: every tool call gets a result, also where its run was cancelled, failed or died with its process.
+"""pairing: every tool call gets a result, even if its run was cancelled, failed or died with its process.
 
-A provider refuses a conversation that holds a call without a result, for good. So a run that ends early leaves a
-result for each call that it did not finish, the tool's own where there is one that was not stored yet, and a new
-message answers first what a crash left open. Calls that wait for the outside stay open: long-running ones, and those
-that a sub-agent is at work on. Where the agent in a tool waits for the user, who goes on with something else, the call
-gets a provisional result.
+A provider refuses, for good, a conversation that holds a call without a result. So a run that ends early leaves a
+result for each call that it did not finish: the tool's own, where it has one that is not stored yet. A new message
+first answers the calls that a crash left open. Calls that wait for the outside stay open: long-running calls, and
+calls that a sub-agent works on. Where the agent in a tool waits for the user, and the user goes on with something
+else, the call gets a provisional result.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class _Open:
         self._last = events[-1] if events else None
 
     def _restart(self, log: Log) -> None:
-        """Start over with what is left after a rewind, which may also bring back what an earlier one took."""
+        """Start over with what is left after a rewind, which may also bring back what an earlier rewind took."""
         self.calls.clear()
         self.waiting.clear()
         for event in log.standing():
@@ -72,13 +72,13 @@ class _Open:
         if event.isolation_scope is not None:
             entry = self.calls.pop(event.isolation_scope, None)  # a sub-agent took the call up
             if entry is not None and event.long_running_tool_ids and event.author == entry[0].author:
-                # It works elsewhere: its caller passes a question of it to the user.
+                # It works elsewhere: its caller passes its question on to the user.
                 self.waiting[event.isolation_scope] = entry
         for part in (event.content.parts or ()) if event.content is not None else ():
             call, response = part.function_call, part.function_response
             if call is not None and call.id and call.id not in (event.long_running_tool_ids or ()):
                 self.calls[call.id] = (event, call)
-            elif response is not None and event.author != "user":  # nobody asked the user for these
+            elif response is not None and event.author != "user":  # these calls do not ask the user
                 self.calls.pop(response.id or "", None)
                 self.waiting.pop(response.id or "", None)
 
@@ -93,7 +93,7 @@ def _open_calls(session: Session) -> _Open:
 
 
 def _results(calls: Sequence[tuple[Event, FunctionCall]], error: str) -> list[Event]:
-    """An event of error results for the calls of each event, in the name of the agent that called."""
+    """An event of error results for the calls of each event, with the calling agent as their author."""
     call_events = {event.id: event for event, _ in calls}
     return [
         Event(
@@ -112,7 +112,7 @@ def _result(call: FunctionCall, error: str) -> Part:
 
 
 def _delegated(ctx: InvocationContext, event: Event, call: FunctionCall) -> bool:
-    """Whether the call is for a sub-agent of its author: that one goes on with it."""
+    """Whether the call is for a sub-agent of its author: the sub-agent goes on with it."""
     author = ctx.agent.root_agent.find_agent(event.author)
     return author is not None and any(a.name == call.name and is_delegate(a) for a in author.sub_agents)
 
@@ -155,7 +155,7 @@ async def close(ctx: InvocationContext, error: BaseException | None) -> list[Eve
 
 
 def _ended(ctx: InvocationContext, calls: dict[str, tuple[Event, FunctionCall]]) -> Iterator[Event]:
-    """The results that tools have given to open calls and nobody has stored; these are open no longer."""
+    """The results of open calls that tools returned but that were not stored; these calls are no longer open."""
     for result in filter(None, ctx.stash.get(UNCOMMITTED, None) or ()):
         entries = [calls.pop(response.id or "", None) for response in result.get_function_responses()]
         if entries and entries[0] is not None:

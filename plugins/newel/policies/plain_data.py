@@ -9,7 +9,7 @@ from enum import Enum
 
 MOST_DEPTH = 64
 MOST_DIGITS = 4_000
-#: What shares its parts is small as an object and may be endless as data, so that depth alone is no bound.
+#: A value that shares its parts is small as an object but may be endless as data, so depth alone is no bound.
 MOST_VALUES = 200_000
 _LARGEST = 10**MOST_DIGITS - 1
 
@@ -25,10 +25,10 @@ class Unplain(ValueError):
 def plain(value: object, as_text: Callable[[set[str]], None] | None = None) -> object:
     """`value` as JSON data: models and dataclasses as dicts, sets as lists, bytes as base64, other objects as text.
 
-    `as_text` is told the types of objects that have neither such a form nor a text of their own.
+    `as_text` gets the types of objects that have neither a plain form nor their own text.
 
-    Raises Unplain for what is nested too deeply, holds itself or holds too much; what the value's own methods
-    raise goes through.
+    Raises Unplain for a value that is nested too deeply, holds itself or holds too much; errors of the value's own
+    methods pass through.
     """
     maker = _Maker()
     data = maker.make(value, MOST_DEPTH)
@@ -38,7 +38,7 @@ def plain(value: object, as_text: Callable[[set[str]], None] | None = None) -> o
 
 
 class _Maker:
-    """One value on its way to plain data, with what is left of the allowance."""
+    """Converts one value to plain data, and counts what is left of the allowance."""
 
     __slots__ = ("_allowance", "as_text")
 
@@ -105,7 +105,7 @@ def _atom(value: str | float | None) -> str | float | None:
 
 
 def _key(key: object) -> str:
-    """A key as text; numbers as themselves, other objects as they show."""
+    """A key as text; numbers as themselves, other objects by their `repr`."""
     if type(key) is str:
         return clean_text(key)
     if isinstance(key, Enum):
@@ -118,16 +118,16 @@ def _key(key: object) -> str:
 
 
 def text_of(value: object) -> str:
-    """The clean `str` of any object, or what there is instead where the object has none."""
+    """The clean `str` of any object, or a substitute where the object has none."""
     try:
         return clean_text(str(value))
-    except Exception as error:  # noqa: BLE001 - a plugin boundary: somebody else's __str__
+    except Exception as error:  # noqa: BLE001 - a plugin boundary: a foreign __str__
         return f"<{type(value).__name__}, whose text cannot be had: {type(error).__name__}>"
 
 
 def clean_text(text: str) -> str:
     """`text` as every store and provider takes it: lone surrogates and NUL become replacement characters."""
-    if not text.isascii():  # halves of one character, as JSON escapes them, come together on the way
+    if not text.isascii():  # this also joins the halves of a character that JSON escapes separately
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     elif type(text) is not str:
         text = str.__str__(text)

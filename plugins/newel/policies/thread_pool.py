@@ -1,4 +1,4 @@
-"""Pool: the threads of synchronous functions, for those that answer at once the event loop itself."""
+"""Pool: threads for synchronous functions; functions that return at once run on the event loop itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from newel_kernel import Json
 class Pool:
     """At most `most` threads, started at first use; a forked child starts its own.
 
-    A function that took at most `quick` seconds so many times in a row runs in place, until it takes longer.
+    After `in_place_after` calls in a row of at most `quick` seconds, a function runs in place, until it takes longer.
     """
 
     def __init__(self, most: int = 8, in_place_after: int = 0, quick: float = 0) -> None:
@@ -31,7 +31,7 @@ class Pool:
         self._quick: WeakKeyDictionary[Callable[..., object], int] = WeakKeyDictionary()
 
     def call(self, function: Callable[..., object], values: Json) -> object:
-        """The result of `function`, in place where it is quick; else what to await for that of a thread."""
+        """The result of `function`, in place where it is quick; else an awaitable of the result from a thread."""
         key = _key(function)
         quick_calls = self._quick.get(key, 0)
         if not 0 < self._in_place_after <= quick_calls:
@@ -52,7 +52,7 @@ class Pool:
         try:
             outcome, error, seconds = await asyncio.get_running_loop().run_in_executor(threads, work)
         except asyncio.CancelledError:
-            # The function may run on, and its thread with it: those that come later must not wait for that one.
+            # The function may run on, and its thread with it: later calls must not wait for it.
             if self._executor is threads:
                 self._executor = None
                 threads.shutdown(wait=False)
@@ -73,7 +73,7 @@ class Pool:
 
 
 def _key(function: Callable[..., object]) -> Callable[..., object]:
-    """What calls are counted by: the function; the class of a callable object that cannot be a weak key."""
+    """The key by which calls are counted: the function, or the class of a callable object that cannot be a weak key."""
     key: Callable[..., object] = getattr(function, "__func__", function)
     kind = type(key)
     return key if kind.__hash__ is not None and kind.__weakrefoffset__ else kind

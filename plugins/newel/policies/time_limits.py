@@ -9,12 +9,12 @@ from newel_kernel import Json
 
 
 async def within(seconds: float, awaited: Awaitable[object], name: str) -> object:
-    """What came of the call of a tool, or the error result of one that its own limit has ended."""
+    """The result of a tool call, or an error result where the limit ended it."""
     try:
         async with asyncio.timeout(seconds) as limit:
             return await awaited
     except TimeoutError:
-        if not limit.expired():  # the tool's own
+        if not limit.expired():  # the tool's own TimeoutError
             raise
         return out_of_time(name, seconds, "the tool's timeout")
 

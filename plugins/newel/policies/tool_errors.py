@@ -18,7 +18,7 @@ _log = logging.getLogger("newel.tools")
 def on_tool_error_callback(
     tool: BaseTool, tool_args: Json, tool_context: Context, error: Exception
 ) -> Json | None:
-    """The error as a result, where nobody else has dealt with it (an unknown tool is `unknown_tools`' matter)."""
+    """The error as a result, where no other hook has handled it (`unknown_tools` handles unknown tools)."""
     if isinstance(tool, UnknownTool):
         return None
     _tell(tool, tool_context, error)
@@ -26,7 +26,7 @@ def on_tool_error_callback(
 
 
 def _tell(tool: BaseTool, context: Context, error: Exception) -> None:
-    """Tell the developer what the model is told, with the place; on stderr, where the program logs nowhere else."""
+    """Log for the developer what the model gets, with the place; on stderr, where the program configures no logging."""
     ctx = context.get_invocation_context()
     secrets = ctx.stash.get(SECRETS, None)
     masked = error if secrets is None else secrets.mask_error(error)

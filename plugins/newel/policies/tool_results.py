@@ -14,12 +14,12 @@ from newel.policies.kept_results import keep
 from newel.policies.plain_data import plain, text_of
 from newel_kernel import BaseTool, Context, Json, ToolCall, ToolPolicy, hookimpl
 
-#: What a reference shows of the result.
+#: How many characters of the result a reference shows.
 _PREVIEW = 1_000
-#: No value of a dict is cut to less.
+#: No value of a dict is cut to fewer characters.
 _LEAST = 200
 _log = logging.getLogger("newel.tools")
-#: The tools about whose results a warning was logged: they have no form in JSON.
+#: The tools for which a warning was logged: their results have no form in JSON.
 _warned_tools: set[str] = set()
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -29,15 +29,15 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
 
     #: The most characters of a result, as JSON.
     max_characters: int = Field(default=200_000, ge=1_000)
-    #: Where there is an artifact service, a result with more bytes, and one that would be cut, becomes an artifact, and
-    #: a reference stands in the event; 0: never.
+    #: With an artifact service, a result of more bytes than this, or one that would be cut, becomes an artifact, and
+    #: the event holds a reference; 0: never.
     artifact_above: int = Field(default=262_144, ge=0)
 
 
 def bounded(result: object, most: int) -> object:
     """A plain `result` of at most `most` characters as JSON.
 
-    A longer text is cut, the longer values of a dict are; anything else becomes cut text.
+    A longer text is cut; of a dict, the longer values are cut; anything else becomes cut text.
     """
     if _surely_fits(result, most):
         return result
@@ -72,7 +72,7 @@ async def _fitting(tool: BaseTool, data: object, context: Context, settings: Set
 
 
 def _surely_fits(result: object, most: int) -> bool:
-    """Whether a short text, or a flat dict of few, fits however it is written: a character takes 6 at most."""
+    """Whether a short text, or a small flat dict of texts, fits in any case: JSON writes a character as 6 at most."""
     if type(result) is str:
         return len(result) * 6 + 2 <= most
     if type(result) is not dict or len(result) > 16:
@@ -107,7 +107,7 @@ def _tell(tool: str, types: set[str]) -> None:
 
 
 def _secrets_of(context: Context) -> Mask | None:
-    """What knows the secrets that tools of this invocation got, or None; a call that got one has touched actions."""
+    """The mask of the secrets that tools of this invocation got, or None; a call that got one has touched actions."""
     if context.touched_actions is None:
         return None
     return context.get_invocation_context().stash.get(SECRETS, None)
@@ -143,7 +143,7 @@ def register_tool_policies(settings: Mapping[str, Settings]) -> list[ToolPolicy]
                 secrets = _secrets_of(context)
                 data = data if secrets is None else secrets.mask(data)
                 return data if _surely_fits(data, sure) else await _fitting(tool, data, context, options)
-            except Exception as error:  # noqa: BLE001 - a plugin boundary: somebody else's objects
+            except Exception as error:  # noqa: BLE001 - a plugin boundary: foreign objects
                 _log.warning("newel: the result of the tool %r cannot be used: %s", tool.name, text_of(error))
                 return {"error": f"the result of {tool.name} cannot be used: {text_of(error)}"}
 

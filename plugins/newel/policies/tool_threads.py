@@ -1,7 +1,7 @@
 """tool_threads: synchronous function tools run in a bounded pool of threads, so that none stalls the event loop.
 
-A thread costs more than most functions do. One that has answered at once many times in a row runs in place from
-then on, and is sent back to the threads for good the first time it takes long there.
+A thread costs more than most functions do. A function that has returned at once many times in a row runs in place
+from then on, and goes back to the threads for good the first time it takes long there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
     max_workers: int = Field(default=8, ge=1)
     #: After how many quick calls in a row a function runs in place; 0: never.
     in_place_after: int = Field(default=20, ge=0)
-    #: What a quick call is, in seconds.
+    #: The longest duration of a quick call, in seconds.
     quick: float = Field(default=0.000_2, ge=0)
 
 

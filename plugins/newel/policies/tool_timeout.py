@@ -25,7 +25,7 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
 
 
 class _Rest:
-    """What is left of a coroutine that was stepped up to its first wait, to be awaited."""
+    """The rest of a coroutine that has run up to its first wait, as an awaitable."""
 
     __slots__ = ("_awaited", "_steps")
 
@@ -48,7 +48,7 @@ class _Rest:
 
 
 def _limit(tool: BaseTool, settings: Settings) -> tuple[float, str]:
-    """The seconds that a call of `tool` may take, and what says so."""
+    """The seconds that a call of `tool` may take, and where the limit is set."""
     if (seconds := settings.tools.get(tool.name)) is not None:
         return seconds, "settings: tool_timeout.tools"
     own = getattr(tool, "timeout", None)  # a tool may mean something else by the name
@@ -80,7 +80,7 @@ def register_tool_policies(settings: Mapping[str, Settings]) -> list[ToolPolicy]
                 async with asyncio.timeout(seconds) as limit:
                     return await _Rest(steps, awaited)
             except TimeoutError:
-                if not limit.expired():  # the tool's own
+                if not limit.expired():  # the tool's own TimeoutError
                     raise
                 return out_of_time(tool.name, seconds, where)
 

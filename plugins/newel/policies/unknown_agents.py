@@ -1,4 +1,4 @@
-"""unknown_agents: a transfer to an agent that does not exist is answered with the names there are."""
+"""unknown_agents: a transfer to an agent that does not exist is answered with the known names."""
 
 from __future__ import annotations
 

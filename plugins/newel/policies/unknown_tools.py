@@ -1,4 +1,4 @@
-"""unknown_tools: a call of a tool that does not exist is answered with the names there are."""
+"""unknown_tools: a call of a tool that does not exist is answered with the known names."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from newel_types import lazy_exports
 if TYPE_CHECKING:
     from newel.questions.precedence import left_to_others as left_to_others
 
-# Which answer acts is asked once there are answers.
+# Loads once there are answers: it decides which of them acts.
 _WHERE = {"left_to_others": "newel.questions.precedence"}
 
 __getattr__, __dir__ = lazy_exports(__name__, _WHERE)

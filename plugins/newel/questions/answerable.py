@@ -1,4 +1,4 @@
-"""Answerable: what a message may answer, namely what waits for an answer; the rest is refused before it is stored."""
+"""Answerable: a message may answer the calls that wait for an answer; the rest is refused before it is stored."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from newel_types import Content, Part
 
 
 def check_answers(turn: Turn) -> None:
-    """Raise ConfigurationError where the message answers what does not wait for an answer; nothing is stored then."""
+    """Raise ConfigurationError where the message answers a call that does not wait for one; nothing is stored then."""
     if unknown := sorted(brief(str(id_)) for id_ in turn.answered if id_ not in turn.askers):
         raise ConfigurationError(f"the message answers tool call(s) {unknown} that the session does not have")
     problems = [problem for id_ in turn.answered if (problem := _problem(turn.log, id_)) is not None]
@@ -41,7 +41,7 @@ def _problem(log: Log, call_id: str | None) -> str | None:
 def accepted(ctx: InvocationContext, turn: Turn) -> Content | None:
     """The message without the answers that come too late; None where nothing is left of it.
 
-    A response has the name of the call that it answers: by that it is hidden from models, or shown to them.
+    Each response gets the name of the call that it answers: the name decides whether models see it.
     """
     content = turn.content
     if content is None:

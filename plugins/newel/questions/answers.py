@@ -1,8 +1,8 @@
 """Answers: the user answered what a tool call asked for, so the call runs again and has its result.
 
 A tool that needs something of the user (an approval, a credential) leaves a first result, and its agent asks with a
-call of the framework's own (`adk_request_confirmation`, `adk_request_credential`). The user answers that call; what
-its answer lets go ahead is the call that the log holds.
+call of the framework's own (`adk_request_confirmation`, `adk_request_credential`). The user answers that call;
+the answer lets the tool call that the log holds go ahead.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Answer:
 
     question: Question
     response: FunctionResponse
-    #: It came with the message of this very run: no earlier one may have run the call.
+    #: Whether it came with the message of this very run: then no earlier run can have run the call.
     new: bool
 
 
@@ -73,7 +73,7 @@ async def run_again(
     tools: Mapping[str, BaseTool],
     confirmations: Mapping[str, ToolConfirmation] | None = None,
 ) -> list[Event]:
-    """Run `calls`, with the user's `confirmations` by call id; their results among what the result chain adds."""
+    """Run `calls`, with the user's `confirmations` by call id; return their results and what the result chain adds."""
     if not calls:
         return []
     call_event = Event(
@@ -98,7 +98,7 @@ def confirmed(ctx: InvocationContext, confirmations: Mapping[str, ToolConfirmati
 
 
 def result_event(ctx: InvocationContext, results: Sequence[tuple[FunctionCall, Json]]) -> Event:
-    """An event of results that no tool gave."""
+    """An event of results that did not come from a tool."""
     parts = [
         Part(function_response=FunctionResponse(id=call.id, name=call.name, response=response))
         for call, response in results

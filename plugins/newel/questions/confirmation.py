@@ -12,7 +12,7 @@ from newel_types import FunctionCall, FunctionResponse, as_plain
 
 
 class UnusableAnswerError(ValueError):
-    """The answer is no approval and no rejection; the text says what is wrong with it and what to send."""
+    """The answer is neither an approval nor a rejection; the text says what is wrong with it and what to send."""
 
 
 class ConfirmationAnswer(BaseModel):
@@ -25,7 +25,7 @@ class ConfirmationAnswer(BaseModel):
     payload: object = None
     #: With `confirmed`: the call is to run with these arguments instead of those that the model wrote.
     edited_args: Json | None = None
-    #: The call that the user was shown, echoed; another than the one that was asked about is refused.
+    #: An echo of the call that the user was shown; any other call is refused.
     original_function_call: Json | None = None
 
 

@@ -6,5 +6,5 @@ CREDENTIAL_CALL = "adk_request_credential"
 CONFIRMATION_CALL = "adk_request_confirmation"
 INPUT_CALL = "adk_request_input"
 FRAMEWORK_CALL = "adk_framework"
-#: No model is shown these.
+#: Models never see these.
 HIDDEN = frozenset({CREDENTIAL_CALL, CONFIRMATION_CALL, INPUT_CALL, FRAMEWORK_CALL})

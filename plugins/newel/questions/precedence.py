@@ -1,8 +1,8 @@
 """Precedence: which answer to a question acts.
 
-The first stored one does, in the order of the log, and the run that stored it is the one that acts. A later answer
-changes nothing: the first has been acted on, or the run that stored it may still be at work. Only where that run is
-known to be over and to have failed, a later answer is a request to go on with the first one.
+The first stored answer does, in the order of the log, and the run that stored it is the one that acts. A later answer
+changes nothing: the first has been acted on, or the run that stored it may still be working. Only where that run is
+known to have ended and failed, a later answer is a request to go on with the first one.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from newel_types import Part
 TAKEN_UP = "taken_up"
 #: The events of the message with which this run of the invocation began.
 MESSAGES: Key[list[Event]] = Key("messages", list)
-#: The ids of the questions that the message answers too late; nothing of these answers is stored.
+#: The ids of the questions that the message answers too late; none of these answers is stored.
 LATE: Key[set[str]] = Key("late answers", set)
 
 
 class Work(Enum):
-    """How far a run came that stored an answer."""
+    """How far the run that stored an answer has come."""
 
     GOES_ON = auto()
     DONE = auto()
     FAILED = auto()
 
 
-#: By the id of an answer's event: the run that stored it. On the session, so for the runs of this process.
+#: By the id of an answer's event: how far the run that stored it is. On the session, so for the runs of this process.
 _WORK: Key[dict[str, Work]] = Key("runs that act on answers", dict)
 
 
@@ -50,16 +50,16 @@ def answered_id(part: Part) -> str | None:
 
 
 def surely_late(ctx: InvocationContext, log: Log, ids: Collection[str | None]) -> list[str]:
-    """Of the questions `ids`, those that were answered to a run that has acted, or is known to be at work.
+    """Of the questions `ids`, those whose first answer went to a run that has acted, or is known to be working.
 
-    Whether one of another process is at work shows once the message is stored, and the session's lease is taken.
+    Whether a run of another process is working shows only once the message is stored and the session's lease is taken.
     """
     places = _answered_by_others(ctx, log, ids)
     return [question.id for first, question in places if _is_taken(ctx, log, first, question) is True]
 
 
 def late_answers(ctx: InvocationContext, log: Log) -> list[str]:
-    """Of the questions that this run's message answers, those of another run, which nothing must do again."""
+    """Of the questions that this run's message answers, those of another run, which must not be acted on again."""
     places = _answered_by_others(ctx, log, _answered(ctx))
     return [question.id for first, question in places if _is_late(ctx, log, first, question)]
 
@@ -67,7 +67,7 @@ def late_answers(ctx: InvocationContext, log: Log) -> list[str]:
 def _answered_by_others(
     ctx: InvocationContext, log: Log, ids: Collection[str | None]
 ) -> Iterator[tuple[Event, Question]]:
-    """Of the questions `ids`, those that were answered to another run, each with the event of the first answer."""
+    """Of the questions `ids`, those whose first answer went to another run, each with the event of that answer."""
     for call_id in sorted(filter(None, ids)):
         if (place := find_question(log, call_id)) is not None:
             first = first_answer(log, *place)
@@ -82,7 +82,7 @@ def late_ids(ctx: InvocationContext) -> list[str]:
 
 
 def overtaken(ctx: InvocationContext, log: Log) -> list[Question]:
-    """The questions of the agent that runs to which another answer came first, as only the stored `log` shows."""
+    """The running agent's questions to which another answer came first, as only the stored `log` shows."""
     ids = late_ids(ctx)
     places = (find_question(log, call_id) for call_id in late_answers(ctx, log) if call_id not in ids)
     return [place[1] for place in places if place is not None and place[1].is_of(ctx)]
@@ -115,8 +115,8 @@ def is_own(ctx: InvocationContext, event: Event) -> bool:
 def may_act(ctx: InvocationContext, log: Log, first: Event, question: Question) -> bool:
     """Whether this run may act on the question, whose first answer is `first`.
 
-    It may where it has stored that answer, where the run that did is over, or where the caller resumes the
-    invocation without an answer, as after a crash. Else the question is left to the other run.
+    It may where it has stored that answer, where the run that stored it has ended, or where the caller resumes the
+    invocation without an answer, as after a crash. Otherwise the question is left to the other run.
     """
     if is_acted_on(log, first, question):
         return False
@@ -129,7 +129,7 @@ def may_act(ctx: InvocationContext, log: Log, first: Event, question: Question) 
 
 
 def left_to_others(ctx: InvocationContext, call_ids: Collection[str]) -> set[str]:
-    """Of the requests for approval `call_ids`, those that another run is to act on, and has not yet."""
+    """Of the requests for approval `call_ids`, those that another run has yet to act on."""
     log = Log(ctx.session.events)
     return {
         question.id
@@ -147,7 +147,7 @@ def _is_late(ctx: InvocationContext, log: Log, first: Event, question: Question)
 
 
 def _is_taken(ctx: InvocationContext, log: Log, first: Event, question: Question) -> bool | None:
-    """Whether the run that stored the `first` answer has acted or is at work; None: it may be, in another process."""
+    """Whether the run that stored the `first` answer has acted or is working; None: it may be, in another process."""
     if is_acted_on(log, first, question):
         return True
     if question.kind is Kind.INPUT and question.invocation_id != ctx.invocation_id:
@@ -157,12 +157,12 @@ def _is_taken(ctx: InvocationContext, log: Log, first: Event, question: Question
 
 
 def _is_alone(ctx: InvocationContext) -> bool:
-    """Whether this run holds the session's lease, so that no other run is at work on the session."""
+    """Whether this run holds the session's lease, so that no other run works on the session."""
     return ctx.session.lease > 0
 
 
 def is_acted_on(log: Log, first: Event, question: Question) -> bool:
-    """Whether, after the `first` answer, what asked has a result, or a note tells that it runs."""
+    """Whether, after the `first` answer, the asking call has a result, or a note says that it runs."""
     for event in _since(log, first):
         if event.author == "user" or is_provisional(event):
             continue

@@ -1,4 +1,4 @@
-"""Provisional results: those that stand in for others which are to come."""
+"""Provisional results: those that stand in for results still to come."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ PROVISIONAL = "provisional"
 
 
 def is_provisional(event: Event) -> bool:
-    """Whether the event's results only stand in for those that are to come (see `newel_kernel.Log.calls`)."""
+    """Whether the event's results only stand in for results still to come (see `newel_kernel.Log.calls`)."""
     return bool((event.custom_metadata or {}).get(PROVISIONAL))

@@ -16,7 +16,7 @@ from newel_types import FunctionCall, FunctionResponse, as_plain, deep_copy
 #: In the arguments of a request for approval: the call, what its tool says, whether the call is repeated, and the owner
 #: of the lease under which it began, where that was never given back.
 CALL, CONFIRMATION, REPEATS, BEGUN_BY = "originalFunctionCall", "toolConfirmation", "repeats", "begunBy"
-#: The fields of which an answer with a credential has one: an AuthConfig's, an AuthCredential's, or that of a text.
+#: An answer with a credential has one of these fields: an AuthConfig's, an AuthCredential's, or a text's.
 _CREDENTIAL_FIELDS = ("exchangedAuthCredential", "exchanged_auth_credential", "authType", "auth_type", "result")
 
 
@@ -41,7 +41,7 @@ class Question:
     id: str
     name: str
     args: Json
-    #: The agent that asks, and where: its answer belongs there.
+    #: The agent that asks, and its branch and scope: the answer belongs there.
     author: str
     branch: str | None
     scope: str | None
@@ -75,12 +75,12 @@ class Question:
 
     @property
     def repeats(self) -> bool:
-        """Whether the approval is to run a call again that was interrupted."""
+        """Whether the approval is about repeating an interrupted call."""
         return self.kind is Kind.APPROVAL and bool(self.args.get(REPEATS))
 
     @property
     def begun_by(self) -> str | None:
-        """The worker that had begun the call and may still be in it (see `newel.claims.owners.nameless`)."""
+        """The worker that had begun the call and may still be running it (see `newel.claims.owners.nameless`)."""
         worker = self.args.get(BEGUN_BY)
         return worker if isinstance(worker, str) else None
 
@@ -93,7 +93,7 @@ class Question:
 
     @property
     def payload(self) -> object:
-        """What the asking side shows with the question."""
+        """The data that the asking side sends with the question."""
         if self.kind is Kind.INPUT:
             return self.args.get("payload")
         return (self.args.get(CONFIRMATION) or {}).get("payload")
@@ -112,7 +112,7 @@ class Question:
 
     @property
     def call(self) -> FunctionCall:
-        """The call itself, as one of one's own."""
+        """The call itself, as a copy."""
         return FunctionCall(id=self.id, name=self.name, args=deep_copy(self.args))
 
     def response(self, answer: Json) -> FunctionResponse:
@@ -120,7 +120,7 @@ class Question:
         return FunctionResponse(id=self.id, name=self.name, response=answer)
 
     def accepts(self, response: FunctionResponse) -> bool:
-        """Whether `response` answers it: an input fits what was asked for, and a credential is there."""
+        """Whether `response` answers it: an input must fit the schema, and a credential must be present."""
         if response.id != self.id:
             return False
         answer = response.response or {}
@@ -134,7 +134,7 @@ class Question:
         return True
 
     def is_of(self, ctx: InvocationContext) -> bool:
-        """Whether the agent that runs has asked it, on its branch and in its scope."""
+        """Whether the running agent asked it, on its branch and in its scope."""
         return (self.author, self.branch, self.scope) == (ctx.agent.name, ctx.branch, ctx.isolation_scope)
 
     def is_by(self, event: Event) -> bool:
@@ -166,7 +166,7 @@ def find_questions(log: Log, ids: Collection[str | None]) -> Iterator[tuple[int,
 
 
 def find_question(log: Log, call_id: str | None) -> tuple[int, Question] | None:
-    """The question with that call id and its position in the log; of several that the id was used for the latest.
+    """The question with that call id and its position in the log; the latest, where the id was used for several.
 
     It may be answered: `answers(log, call_id, position)` are the positions of the answers, of which the first counts.
     """
@@ -179,7 +179,7 @@ def unanswered(log: Log) -> list[Question]:
 
 
 def open_questions(log: Log) -> list[Question]:
-    """What waits for the user, the oldest first; a call about which the user is asked is not listed beside that."""
+    """The questions that wait for the user, the oldest first; a call that another question is about is not listed."""
     questions = unanswered(log)
     behind = {question.behind for question in questions}
     return [question for question in questions if question.id not in behind]

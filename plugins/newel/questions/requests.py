@@ -19,7 +19,7 @@ def new_request(name: str, args: Json) -> FunctionCall:
 def approval_request(
     call: FunctionCall, confirmation: ToolConfirmation, *, repeats: bool = False, begun_by: str | None = None
 ) -> FunctionCall:
-    """Ask whether the tool call may run; it `repeats` one that was interrupted, and that `begun_by` may still be in."""
+    """Ask whether the tool call may run; with `repeats` it was interrupted, and `begun_by` may still be running it."""
     args: Json = {
         CALL: {"id": call.id, "name": call.name, "args": as_plain(call.args or {})},
         CONFIRMATION: confirmation.model_dump(mode="json", by_alias=True, exclude_none=True),
@@ -32,7 +32,7 @@ def approval_request(
 
 
 def input_request(call_id: str, message: str | None, payload: object, schema: Json | None) -> FunctionCall:
-    """Ask for a value that fits the JSON schema; `payload` is data for whoever shows the question."""
+    """Ask for a value that fits the JSON schema; `payload` is data for the program that shows it."""
     args = {"interruptId": call_id, "payload": payload, "message": message, "response_schema": schema}
     return FunctionCall(id=call_id, name=INPUT_CALL, args=args)
 

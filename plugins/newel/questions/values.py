@@ -27,7 +27,7 @@ _SPELT: dict[str, Callable[[str], object]] = {
 
 
 def answer_value(question: str, response: Mapping[str, object], schema: Schema | None) -> object:
-    """The answer in `response`: what its only entry `result` holds (text is read as JSON, if it is), or all of it.
+    """The answer in `response`: the value of its only entry `result` (text that is JSON is read as such), or all of it.
 
     Raises ValueError where `schema`, a JSON schema, does not allow it; text that spells a number or a boolean
     which the schema asks for is taken as that.

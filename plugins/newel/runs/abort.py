@@ -1,4 +1,4 @@
-"""Abort: a run that a signal of its caller ends."""
+"""Abort: ending a run by a signal of its caller."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class AbortSignal(Protocol):
 
 
 async def abortable(events: Events, signal: AbortSignal) -> Events:
-    """`events` until `signal` is set: then what runs is cancelled, as with its task, and the events just end.
+    """`events` until `signal` is set: then the running step is cancelled, as if its task were, and the events just end.
 
     Only a step of `events` is ever cancelled, never what the caller does between two steps.
     """
@@ -75,7 +75,7 @@ async def _announced(events: Events, signal: asyncio.Event) -> Events:
 
 
 class _Step:
-    """The task that waits for the next event, while it does."""
+    """The task that waits for the next event, as long as it waits."""
 
     __slots__ = ("cancelled", "task")
 
@@ -89,7 +89,7 @@ class _Step:
             self.task.cancel()
 
     def forgive(self) -> bool:
-        """Take our cancellation back; whether it was the only one."""
+        """Take our cancellation back; return whether it was the only one."""
         task, self.cancelled = self.cancelled, None
         return task is not None and task.uncancel() == 0
 

@@ -15,7 +15,7 @@ from newel_kernel import BaseAgent, ConfigurationError, Log, NewelError
 from newel_types import Content, Part
 
 _USER, _SESSION = "user", "run"
-#: What a run that goes on finds again: the conversation, and what its tools have put away.
+#: The stores that a continued run finds again: the conversation, and what its tools have stored.
 _STORES = ("session_service", "artifact_service", "memory_service", "credential_service")
 
 
@@ -28,7 +28,7 @@ class RunnerOptions(TypedDict, total=False):
 
 
 class Waiting(NewelError):
-    """The run waits for an answer, such as an approval. `answer` gives it, and goes on.
+    """The run waits for an answer, such as an approval. `answer` gives it, and continues the run.
 
     `questions` are what it waits for, the oldest first, each with its `kind`, `name`, `args` and `hint`.
     """
@@ -49,7 +49,7 @@ class Waiting(NewelError):
         """Answer the questions, in their order, and go on; the text of the agent's final answer.
 
         An approval takes True or False, or a mapping such as ``{"confirmed": True, "editedArgs": {...}}``; any other
-        question a text or a mapping. What is not answered stays open, and is raised again.
+        question a text or a mapping. Questions without an answer stay open, and are raised again.
         """
         if not 1 <= len(answers) <= len(self.questions):
             raise ConfigurationError(f"{len(answers)} answers, and the run waits for {len(self.questions)}")

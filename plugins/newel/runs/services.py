@@ -1,4 +1,4 @@
-"""Services: the stores of a runner, of the caller, the app or the distribution."""
+"""Services: the stores of a runner, from the caller, the app or the distribution."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class _Thread:
         return result
 
     def close(self) -> None:
-        """Cancel the run where it is not over, and wait until it is."""
+        """Cancel the run where it has not ended, and wait until it has."""
         if self._task is not None:
             self._call(self._task.cancel)
         self._thread.join()
@@ -70,7 +70,7 @@ class _Thread:
 
 
 def iterate(start: Callable[[], Events]) -> Generator[Event, None, None]:
-    """The events of `start()`. Closing the generator cancels the run, and returns when nothing of it runs on."""
+    """The events of `start()`. Closing the generator cancels the run, and returns once none of it runs any more."""
     thread = _Thread(start)
     try:
         while isinstance(event := thread.next(), Event):

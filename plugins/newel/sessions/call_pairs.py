@@ -8,23 +8,23 @@ from newel_kernel import Event
 
 
 class CallPairs:
-    """Sees the events of a session in their order."""
+    """Reads the events of a session in order."""
 
     def __init__(self) -> None:
         self._open: dict[str, str] = {}
         self._called: set[str] = set()
-        #: Event id -> the ids of its calls that have no result. Those that wait for somebody are none of them.
+        #: Event id -> the ids of its calls that have no result. Calls that still wait for one are left out.
         self.unanswered: dict[str, set[str]] = {}
         #: Event id -> the ids of its results that have no call.
         self.stray: dict[str, set[str]] = {}
 
     @property
     def waiting(self) -> Set[str]:
-        """The ids of the calls whose results may come still."""
+        """The ids of the calls whose results may still come."""
         return self._open.keys()
 
     def see(self, event: Event) -> None:
-        """The next event that may have a call or a result, or is a sub-agent's that took a call up."""
+        """Read the next event. Only events with a call or a result, or of a sub-agent that took up a call, matter."""
         self._open.pop(event.isolation_scope or "", None)
         for response in event.get_function_responses():
             if response.id:
@@ -39,7 +39,7 @@ class CallPairs:
                     self._open[call.id] = event.id
 
     def end(self) -> None:
-        """There are no more events."""
+        """Note that no more events follow."""
         for call_id in list(self._open):
             self._give_up(call_id)
         self._called.clear()

@@ -11,33 +11,33 @@ from newel_kernel import BaseSessionService, Event, Session
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What a store can do; `newel.testing.session_conformance` checks what it says."""
+    """What a store claims that it can do; `newel.testing.session_conformance` checks it."""
 
-    #: What was acknowledged outlives the process, and values come back in their JSON form.
+    #: Acknowledged writes outlive the process, and values come back in their JSON form.
     durable: bool
-    #: Several services, also of several processes, may have one place, and it has leases.
+    #: Several services, even in several processes, may share one place, and the store has leases.
     shared: bool
 
 
 class SessionPage(NamedTuple):
-    """Sessions without their events; `next` begins the page that follows, None where this is the last."""
+    """Sessions without their events; `next` is the `after` of the following page, None on the last page."""
 
     sessions: list[Session]
     next: str | None = None
 
 
 class SessionStore(BaseSessionService):
-    """A session store with all that newel can use of one."""
+    """A session store with every method that newel can make use of."""
 
     capabilities: Capabilities
 
     @abstractmethod
     async def append_out_of_band(self, *, app_name: str, user_id: str, session_id: str, event: Event) -> Event:
-        """Append beside whoever runs the session: behind what is there, and without making that run stale."""
+        """Append beside a run of the session: at the end of the log, without making that run stale."""
 
     @abstractmethod
     async def tail(self, *, app_name: str, user_id: str, session_id: str, after: int) -> list[Event]:
-        """The committed events behind the first `after`, in order; none where there is no such session."""
+        """The committed events after the first `after`, in order; empty where the session does not exist."""
 
     @abstractmethod
     async def fork(
@@ -46,21 +46,20 @@ class SessionStore(BaseSessionService):
     ) -> Session:  # fmt: skip
         """A new session of the same user with the first `events` events of this one (all where None).
 
-        Its state is that after those events; keys that only later events wrote are gone, others keep their values, for
-        they may be from the creation. ``app:`` and ``user:`` state is shared as always. A runner's `fork_session`
-        copies the artifacts, too. Raises SessionNotFoundError, and AlreadyExistsError where there is a session of the
-        new id.
+        Its state is the state after those events: keys that only later events wrote are gone; others keep their values,
+        since they may be from the creation. ``app:`` and ``user:`` state is shared as always. A runner's `fork_session`
+        copies the artifacts, too. Raises SessionNotFoundError, and AlreadyExistsError where a session has the new id.
         """
 
     @abstractmethod
     async def list_page(
         self, *, app_name: str, user_id: str | None = None, size: int = 100, after: str | None = None
     ) -> SessionPage:
-        """At most `size` sessions, by user and in the order of their creation, behind the page that gave `after`."""
+        """At most `size` sessions, by user and in order of creation, after the page that gave `after`."""
 
 
 class SharedSessionStore(SessionStore):
-    """A store that several processes use. A lease lasts by the store's clock; each has a higher epoch."""
+    """A store that several processes use. A lease lasts by the store's clock; each new one has a higher epoch."""
 
     @abstractmethod
     async def claim(self, *, app_name: str, user_id: str, session_id: str, owner: str, ttl: float) -> Session | None:
@@ -68,7 +67,7 @@ class SharedSessionStore(SessionStore):
 
     @abstractmethod
     async def renew(self, session: Session, *, ttl: float) -> None:
-        """Prolong the lease that the view holds; FencedError where somebody else has taken it."""
+        """Prolong the lease that the view holds; FencedError where another owner has taken it."""
 
     @abstractmethod
     async def release(self, session: Session) -> None:

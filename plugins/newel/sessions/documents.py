@@ -32,7 +32,7 @@ class _Document(BaseModel, defer_build=True):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A session that was written by `document_of`, checked."""
+    """A session that `document_of` wrote, read back and checked."""
 
     key: Key
     time: float
@@ -42,7 +42,7 @@ class Document:
 
 
 def document_of(session: Session, begins_with: str) -> Json:
-    """The whole session; the events have the form in which stores keep them, so that nothing of them is lost."""
+    """The whole session; the events have the form in which stores keep them, so that nothing is lost."""
     events = [from_json(encode_event(event).data) for event in session.events]
     return {
         "id": session.id, "app_name": session.app_name, "user_id": session.user_id,
@@ -52,7 +52,7 @@ def document_of(session: Session, begins_with: str) -> Json:
 
 
 def read_document(data: bytes) -> Document:
-    """The session of a document; raises ConfigurationError where it is none, or cannot be stored."""
+    """The session of a document; raises ConfigurationError where `data` is not a document, or cannot be stored."""
     try:
         parsed = from_json(data)
     except ValueError as error:
@@ -76,10 +76,10 @@ def read_document(data: bytes) -> Document:
 
 
 async def take_in(store: StoredSessionService, document: Document) -> bool:
-    """Add the session with its events in one transaction; whether it was not there yet.
+    """Add the session with its events in one transaction; False where the store already has it.
 
-    Of ``app:`` and ``user:`` state only keys are written that are not there. Raises SessionError where the store has
-    a session of that id with other events.
+    Keys of ``app:`` and ``user:`` state are written only where they do not exist. Raises SessionError where the store
+    has a session of that id with other events.
     """
     key = document.key
     bring = Bring(key, document.time, 0, document.events, document.change)
@@ -105,7 +105,7 @@ def _event(number: int, fields: Json) -> Event:
 
 
 def _check(document: _Document, events: Sequence[Event]) -> None:
-    """What a store would refuse event by event."""
+    """Refuse what a store would refuse event by event."""
     if not document.id.strip() or document.id != document.id.strip():
         raise ConfigurationError(f"the id {brief(document.id)!r} is blank, or has spaces around it")
     check_keys(document.state, "the state")

@@ -16,7 +16,7 @@ from newel_types import FrozenError
 Key: TypeAlias = tuple[str, str, str]
 
 # Held for operations on containers only, never across I/O; so one for the process is enough. Reentrant, because
-# the collector may run in between.
+# the garbage collector may run in between.
 _lock = threading.RLock()
 
 
@@ -36,18 +36,18 @@ class EventLog(list[Event]):
     under the same id has another one. `cache` is what views share (see Session.cache).
     """
 
-    #: What few logs have is theirs alone where it was assigned.
+    #: Attributes that few logs set are class attributes; `__dict__` holds those that were assigned.
     __slots__ = ("__dict__", "__weakref__", "_greatest", "cache", "number")
 
-    #: A view that has seen fewer events is stale: another process was first (and not out of band).
+    #: A view that has seen fewer events is stale: another process wrote first (and not out of band).
     foreign = 0
-    #: What this process is writing behind the log: it is stored a little before it is here.
+    #: What this process is writing after the log's end: it is in the store a little before it is in the log.
     coming: tuple[Sequence[Event], Event] | None = None
-    #: Who had taken the lease of the session, and not given it back, when it was last opened.
+    #: The owner that had taken the session's lease, and not given it back, when the session was last opened.
     owner: str | None = None
-    #: For how many seconds from then; not above 0: it had run out.
+    #: How many seconds the lease had left then; 0 or less: it had run out.
     held_for = 0.0
-    #: The ids of the first `_seen` events, once one came that was not greater than all of them.
+    #: The ids of the first `_seen` events; set once an id came that was not greater than all before it.
     _ids: set[str] | None = None
     _seen = 0
 
@@ -55,13 +55,13 @@ class EventLog(list[Event]):
         list.__init__(self, events)
         self.number = number
         self.cache = Stash()
-        #: No event has a greater id: ids are counted, so most that come are greater.
+        #: The greatest id of an event: ids count upwards, so most new ones are greater.
         self._greatest = max((event.id for event in events), default="") if events else ""
 
     def knows(self, event_id: str) -> bool:
         """Whether an event of that id is in the log."""
         if event_id > self._greatest:
-            self._greatest = event_id  # where it does not come after all, it is looked for the next time
+            self._greatest = event_id  # if that event is not added after all, the next look-up searches for it
             return False
         if self._ids is None:
             self._ids = set()
@@ -73,7 +73,7 @@ class EventLog(list[Event]):
     def grow(self, first: int, events: Sequence[Event]) -> None:
         """Add `events`, the first of which has the sequence number `first`; those already here are left out.
 
-        A reader that loads a tail and the writer that committed it may both bring it.
+        A reader that loads a tail and the writer that committed it may both add it.
         """
         with _lock:
             for event in events[len(self) - first :] if first <= len(self) else ():
@@ -83,15 +83,15 @@ class EventLog(list[Event]):
 
     @staticmethod
     def own(events: Sequence[Event], coming: tuple[Sequence[Event], Event] | None) -> int:
-        """How many of the first `events` this process has written itself, where `coming` was on its way."""
+        """How many of the first `events` this process has written itself; `coming` is what it was writing."""
         ids = {event.id for event in (*coming[0], coming[1])} if coming is not None else ()
         return next((count for count, event in enumerate(events) if event.id not in ids), len(events))
 
-    #: Adds the one event that comes next.
+    #: Adds the next event.
     take = list.append
 
     def __delitem__(self, index: SupportsIndex | slice) -> None:
-        """Cut events off the end, as a store does that takes back what it had; nothing else can be deleted."""
+        """Cut events off the end, for a store that takes back a write; nothing else can be deleted."""
         if not isinstance(index, slice) or index.step is not None or index.indices(len(self))[1] < len(self):
             self._refuse()
         list.__delitem__(self, index)
@@ -111,7 +111,7 @@ class EventLog(list[Event]):
 
 
 class LiveLogs:
-    """The logs in use, one per session, and of the others the `most` that were used last."""
+    """The logs in use, one per session, and the `most` logs that were used last."""
 
     def __init__(self, most: int) -> None:
         self.most = max(most, 1)
@@ -123,7 +123,7 @@ class LiveLogs:
         return self._used.get(key)
 
     def keep(self, key: Key, log: EventLog) -> EventLog:
-        """The one log of the session (`log`, where there was none), as the one used last."""
+        """The one log of the session (`log`, where there was none); it now counts as used last."""
         with _lock:
             present = self._used.get(key)
             if present is not None and present is not log and present.number >= log.number:

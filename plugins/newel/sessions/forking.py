@@ -18,9 +18,9 @@ async def fork_session(
 ) -> Session:  # fmt: skip
     """A new session with the first `events` events of one (all where None); see `SessionStore.fork`.
 
-    It has copies of the versions that these events and its state refer to, under the same numbers, so that either
-    session can be deleted without the other. Where they cannot be made there is no fork. What is in a foreign kind of
-    artifact store stays the old session's.
+    It gets copies of the artifact versions that these events and its state refer to, under the same numbers, so that
+    either session can be deleted without the other. If copying fails there is no fork. Artifacts in a store of a
+    foreign kind are not copied.
     """
     if not isinstance(store, SessionStore):
         raise ConfigurationError(f"{type(store).__name__} cannot fork sessions: it is no SessionStore")
@@ -39,7 +39,7 @@ async def fork_session(
 
 
 async def _copy(store: ArtifactStore, source: Session, fork: Session) -> None:
-    """Copy what the fork refers to; where that fails, nothing of it is left."""
+    """Copy the versions that the fork refers to; if that fails, none of them is left."""
     old: Json = {"app_name": source.app_name, "user_id": source.user_id, "session_id": source.id}
     new: Json = {**old, "session_id": fork.id}
     mine = {name for name in await store.list_artifact_keys(**new) if not name.startswith("user:")}
@@ -64,7 +64,7 @@ async def _copy(store: ArtifactStore, source: Session, fork: Session) -> None:
 
 
 def _until(versions: Mapping[str, Sequence[int]], later: Sequence[Event]) -> dict[str, list[int]]:
-    """The versions that there were before the events that the fork does not have."""
+    """The versions that existed before the events that the fork does not have."""
     first: dict[str, int] = {}
     for event in later:
         if event.touched_actions is not None:
@@ -74,7 +74,7 @@ def _until(versions: Mapping[str, Sequence[int]], later: Sequence[Event]) -> dic
 
 
 async def _copy_versions(store: ArtifactStore, old: Json, new: Json, numbers: Collection[int]) -> None:
-    """Copy versions of an artifact under their numbers; stores count them, so empty ones fill the gaps first."""
+    """Copy versions of an artifact under their numbers. Stores number in order, so empty ones fill the gaps first."""
     fillers = []
     for number in range(max(numbers) + 1):
         part, metadata = Part(text=""), None

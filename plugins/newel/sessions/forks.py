@@ -1,4 +1,4 @@
-"""What a fork of a session has of it, which every store has to know."""
+"""The events and the state that a fork takes from its session, for every store."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def taken_along(source: Session, events: int | None) -> int:
 
 
 def around(events: Sequence[Event], count: int) -> tuple[int, int] | None:
-    """The nearest counts below and above, where the first `count` events have a call whose result comes later.
+    """The nearest possible counts below and above, where the first `count` events have a call whose result comes later.
 
-    None: they have no such call. One that waits for the user, or never got a result, is none.
+    None: they have no such call. A call that waits for the user, or never got a result, does not count.
     """
     if not count:
         return None

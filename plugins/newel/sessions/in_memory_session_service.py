@@ -94,7 +94,7 @@ class InMemorySessionService(SessionStore):
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
         """A view that shares the stored log; only the state is its own."""
-        try:  # each turn opens one: without a call of `_stored`
+        try:  # not by calling `_stored`: each turn opens a view
             stored = self.sessions[app_name][user_id][session_id]
         except KeyError:
             return None
@@ -114,7 +114,7 @@ class InMemorySessionService(SessionStore):
     async def list_page(
         self, *, app_name: str, user_id: str | None = None, size: int = 100, after: str | None = None
     ) -> SessionPage:
-        """At most `size` sessions, by user and in the order of their creation, behind the page that gave `after`."""
+        """At most `size` sessions, by user and in order of creation, after the page that gave `after`."""
         place = read_place(after, size) or ("", 0)
         users = self.sessions.get(app_name, {})
         user_ids = sorted(users) if user_id is None else [user_id]
@@ -142,12 +142,12 @@ class InMemorySessionService(SessionStore):
         return self._copy(stored, list(stored.events))
 
     async def tail(self, *, app_name: str, user_id: str, session_id: str, after: int) -> list[Event]:
-        """The committed events behind the first `after`, in order."""
+        """The committed events after the first `after`, in order."""
         stored = self._stored(app_name, user_id, session_id)
         return list(stored.events[after:]) if stored is not None else []
 
     async def append_out_of_band(self, *, app_name: str, user_id: str, session_id: str, event: Event) -> Event:
-        """Append beside whoever runs the session: every view of this process follows."""
+        """Append beside a run of the session: every view in this process follows."""
         view = await self.open(app_name=app_name, user_id=user_id, session_id=session_id)
         if view is None:
             raise SessionNotFoundError(f"the session {brief(session_id)!r} does not exist; the event is not stored")
@@ -158,7 +158,7 @@ class InMemorySessionService(SessionStore):
         self.sessions.get(app_name, {}).get(user_id, {}).pop(session_id, None)
 
     async def append_event(self, session: Session, event: Event) -> Event:
-        """Commit to the stored log and to `session`, which may be a view of it or a copy, also a stale one."""
+        """Commit to the stored log and to `session`, which may be a view of it or a copy, even a stale one."""
         if event.partial:
             return event
         try:

@@ -9,5 +9,5 @@ from newel_kernel import hookimpl
 
 @hookimpl
 def register_session_backends() -> list[SessionBackend]:
-    """The scheme ``memory``; each opening is a store of its own."""
+    """The scheme ``memory``; each opening makes a new store."""
     return [SessionBackend(name="memory", open=lambda uri: sessions.InMemorySessionService())]

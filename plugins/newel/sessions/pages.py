@@ -1,4 +1,4 @@
-"""Pages of a list of sessions, and the places that they begin behind."""
+"""Pages of a list of sessions, and the places after which they begin."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from newel_kernel import SessionError
 
 
 def place_of(user_id: str, number: int) -> str:
-    """What names the place behind a session in a list: opaque to who asks for the next page."""
+    """The token for the place after a session in a list; it is opaque to callers."""
     return f"{number}:{user_id}"
 
 
 def read_place(after: str | None, size: int) -> tuple[str, int] | None:
-    """The user and the number of a place; raises SessionError where it is none, or a page has no size."""
+    """The user and the number of a place; raises SessionError for an invalid place, or a `size` below 1."""
     if size < 1:
         raise SessionError(f"a page of {size} sessions: its size is at least 1")
     if after is None:

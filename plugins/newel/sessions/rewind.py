@@ -36,7 +36,7 @@ async def rewind_event(session: Session, invocation_id: str, artifacts: BaseArti
 async def _restore(
     session: Session, before: Sequence[Event], after: Sequence[Event], artifacts: BaseArtifactService | None
 ) -> dict[str, int]:
-    """Save each session artifact that `after` changed as it was; one that was not there becomes empty."""
+    """Save each session artifact that `after` changed as it was; one that did not exist becomes empty."""
     if artifacts is None:
         return {}
     then, since = _versions(before), _versions(after)

@@ -1,4 +1,4 @@
-"""Scopes: a state taken apart into what the app, the user and the session have, for the stores."""
+"""Scopes: splits a state into the parts of the app, the user and the session, for the stores."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from newel_kernel import Json
 
 
 def split_by_scope(delta: Mapping[str, object]) -> tuple[Json, Json, Json]:
-    """`delta` as (app, user, session) deltas, the prefixes taken off; ``temp:`` keys are left out."""
+    """`delta` as (app, user, session) deltas without the prefixes; ``temp:`` keys are left out."""
     app: Json = {}
     user: Json = {}
     session: Json = {}

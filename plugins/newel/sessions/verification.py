@@ -16,11 +16,11 @@ _CHUNK = 500
 
 
 async def problems_of(store: BaseSessionService, session: Session) -> list[str]:
-    """What is wrong with a session that was listed: nothing, where the list is empty.
+    """The problems of a session that was listed; empty where there are none.
 
-    The events have the numbers from 0 on, all of them, and ids of their own; they can be read; every call has its
-    result or waits, every agent's result its call; what the deltas wrote last into the session's own state is there.
-    ``app:`` and ``user:`` state is written by other sessions too, and is not compared.
+    In a whole session the events are numbered from 0 on without gaps, have unique ids, and can be read; every call has
+    its result or waits, and every agent's result has its call; the session's own state has the values that the deltas
+    wrote last. ``app:`` and ``user:`` state is written by other sessions too, and is not compared.
     """
     problems: list[str] = []
     pairs, ids, replayed = CallPairs(), set[str](), Json()

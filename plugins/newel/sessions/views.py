@@ -19,19 +19,19 @@ from newel_kernel import (
     trim_temp,
 )
 
-#: The bytes (in UTF-8) of a name or a state key. Three of them make a key, for which servers have a bound.
+#: The most bytes (in UTF-8) of a name or a state key. Three of them make a table's key, whose length servers limit.
 LONGEST_NAME = 800
 
 
 def check_append(session: Session, event: Event, *, log: EventLog, lease: int) -> None:
-    """Raise where `session` is no view of the stored one, which has the events of `log` and the epoch `lease`."""
+    """Raise where `session` is not a current view of the stored one, with the events `log` and the epoch `lease`."""
     version = len(log)
     if session.number not in (0, log.number):
         raise SessionNotFoundError(
             f"the session {brief(session.id)!r} that this view is of was deleted, and there is another one of its id: "
             f"get that one; event {event.id} is not stored"
         )
-    if session.lease and session.lease != lease:  # 0: it holds nothing, and nobody can take that
+    if session.lease and session.lease != lease:  # 0: it holds no lease that others could take
         raise FencedError(fenced(session.id, session.lease, lease))
     if session.version > version:
         raise StaleSessionError(
@@ -41,16 +41,16 @@ def check_append(session: Session, event: Event, *, log: EventLog, lease: int) -
 
 
 def check_new(log: EventLog, event: Event, coming: Sequence[Event] = ()) -> None:
-    """Raise AlreadyExistsError where the session has an event of that id: one that is tried again must not double.
+    """Raise AlreadyExistsError where the session has an event of that id: a repeated append must not store it twice.
 
-    `coming` are events that will be in the log behind what is there.
+    `coming` are events that will follow those in the log.
     """
     if log.knows(event.id) or (coming and any(one.id == event.id for one in coming)):
         raise stored_before(event)
 
 
 def stored_before(event: Event) -> AlreadyExistsError:
-    """The error of an event whose id the session has."""
+    """The error for an event whose id the session already has."""
     return AlreadyExistsError(f"the session has an event of the id {event.id!r} already; nothing was written")
 
 

@@ -22,7 +22,7 @@ _REQUESTED = {
 
 
 def span_name(operation: Operation) -> str:
-    """The specified name."""
+    """The span's name, as the conventions specify it."""
     match operation.kind:
         case "invocation":
             return "invocation"
@@ -45,7 +45,7 @@ def agent_of(operation: Operation) -> str | None:
 
 
 def provider_of(model: object) -> str:
-    """Who serves the model: what it says itself, else its class."""
+    """The provider of the model: as the model says, else by its class."""
     return str(getattr(model, "provider_name", "") or type(model).__name__)
 
 

@@ -20,7 +20,7 @@ _ROLES = {"model": "assistant", None: "user"}
 
 
 def as_json(value: object) -> str:
-    """JSON; of what JSON does not know, the name of its type."""
+    """JSON; a value that JSON cannot hold becomes the name of its type."""
     return to_json(value, fallback=lambda other: f"({type(other).__name__})", inf_nan_mode="strings").decode()
 
 

@@ -38,7 +38,7 @@ class Metrics:
         )  # fmt: skip
 
     def measure(self, signal: Signal, error: str | None) -> None:
-        """Record what ended."""
+        """Record the operation that ended."""
         histogram = self._durations.get(signal.operation.kind)
         if histogram is None:
             return
@@ -60,7 +60,7 @@ def _labels(operation: Operation) -> dict[str, str]:
         labels["gen_ai.provider.name"] = attributes.provider_of(operation.subject)
         labels["gen_ai.request.model"] = operation.name
     elif operation.kind == "tool":
-        exists = operation.subject is not None  # a name that a model made up is no label: there would be no end of them
+        exists = operation.subject is not None  # a name that a model invented is no label: they would be endless
         labels["gen_ai.tool.name"] = operation.name if exists else "(unknown)"
         labels["gen_ai.tool.type"] = type(operation.subject).__name__ if exists else "(unknown)"
     return labels

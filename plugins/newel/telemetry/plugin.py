@@ -1,7 +1,7 @@
 """The plugin of telemetry: OpenTelemetry spans and metrics of invocations, agents, model calls and tool calls.
 
-It records as soon as the application has configured a tracer or meter provider; until then nobody records, and
-nothing is paid.
+It records as soon as the application has configured a tracer or meter provider; until then nothing
+is recorded, at no cost.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The observer: turns the signals of operations into spans and metrics.
 
 A span's parent is the span of the operation's parent, found by its id; where the operation begins in a step of its
-parent, the current span, which may be the user's own within it. A span is current while a step of its operation
-runs, and detached before anything is yielded.
+parent, it is the current span, which may be the user's own within that step. A span is current while a step of its
+operation runs, and detached before anything is yielded.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Recorder:
-    """Records to the providers that there are."""
+    """Records to the configured providers."""
 
     def __init__(self, settings: Settings, tracers: Source[TracerProvider], meters: Source[MeterProvider]) -> None:
         self._settings = settings
@@ -38,7 +38,7 @@ class Recorder:
         _recorders.add(self)
 
     def wanted(self) -> bool:
-        """Whether anybody records; asked at every invocation."""
+        """Whether a provider is configured; checked at every invocation."""
         providers = (self._tracers.find(), self._meters.find())
         if providers != self._providers:
             tracers, meters = self._providers = providers
@@ -94,7 +94,7 @@ class Recorder:
 
     @contextmanager
     def within(self, operation: Operation) -> Iterator[None]:
-        """The operation's span is the current one."""
+        """Make the operation's span the current one."""
         recorded = self._open.get(operation.id)
         if recorded is None or recorded.span is None or self._spans is None:
             yield

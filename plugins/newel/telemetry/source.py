@@ -26,11 +26,11 @@ class Source(Generic[P]):
         self._kept_in = f"opentelemetry.{signal}" if signal == "trace" else f"opentelemetry.{signal}._internal"
         self._kept_as = f"_{kind.upper()}_PROVIDER"
         self._function = f"get_{kind}_provider"
-        #: Only the application can bring one: none is given here, and the environment names none for the API to make.
+        #: Only the application can provide one: none is given, and the environment names none for the API to make.
         self.waits = own is None and not os.environ.get(f"OTEL_PYTHON_{kind.upper()}_PROVIDER")
 
     def find(self) -> P | None:
-        """The provider, or None: what was never imported is not configured, and the API's own record nothing."""
+        """The provider, or None: an API never imported is not configured, and its own providers record nothing."""
         if self._own is not None:
             return self._own
         module = _loaded.get(self._kept_in)

@@ -55,7 +55,7 @@ class Spans:
             around = self._trace.set_span_in_context(parent)
         name = attributes.span_name(operation)
         if parent is not None and not parent.is_recording():
-            span = self._tracer.start_span(name, around)  # not sampled: nobody reads what it would say
+            span = self._tracer.start_span(name, around)  # not sampled: nothing would read its attributes
         else:
             kinds = self._trace.SpanKind
             kind = kinds.CLIENT if operation.kind == "model" else kinds.INTERNAL
@@ -72,7 +72,7 @@ class Spans:
     def step(self, recorded: OpenOperation, span: Span) -> Iterator[None]:
         """Make current what was current at the end of the operation's last step; at first that is its own span.
 
-        A generator may hold a span of its own over its yields: it goes on in that span, and nobody else does.
+        A generator may hold its own span open over its yields: it continues in that span, and nothing else does.
         """
         if recorded.around is None:
             recorded.around = self._trace.set_span_in_context(span)

@@ -1,4 +1,4 @@
-"""The watch: asks at every invocation whether anybody records, and loads what records once somebody does."""
+"""The watch: looks for a provider at every invocation, and loads the recorder once there is one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _loaded = sys.modules
 
 
 class Watch:
-    """Watches out for providers: those that it is made with, else the application's, if any."""
+    """Looks for providers: those that it is made with, else the application's, if any."""
 
     def __init__(
         self, settings: Settings, tracer_provider: TracerProvider | None = None,
@@ -35,11 +35,11 @@ class Watch:
         self._recorder: Recorder | None = None
 
     def as_observer(self, name: str) -> Observer:
-        """What notes operations for the providers."""
+        """The observer that records operations to the providers."""
         return Observer(name=name, notify=self._notify, within=self._within, wanted=self.wanted)
 
     def wanted(self) -> bool:
-        """Whether anybody records."""
+        """Whether there is a provider to record to."""
         if self._waits and _TRACE not in _loaded and _METRICS not in _loaded:
             return False  # a module that was never imported is not configured
         return self._records().wanted()
@@ -58,6 +58,6 @@ class Watch:
 
 
 def note_failure(error: BaseException) -> None:
-    """Tell what records that the tool call that is running has failed: it may end well, because a hook answers."""
+    """Tell the recorder that the running tool call has failed: it may still end well, because a hook answers."""
     if (recorder := _loaded.get("newel.telemetry.recorder")) is not None:
         recorder.note_failure(error)

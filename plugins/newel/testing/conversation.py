@@ -32,7 +32,7 @@ class Services(TypedDict, total=False):
 
 
 class RunOptions(TypedDict, total=False):
-    """What a message may come with; see `Runner.run_async`."""
+    """The options of a message; see `Runner.run_async`."""
 
     user_id: str
     session_id: str
@@ -48,7 +48,7 @@ class Turn(list[Event]):
 
     @property
     def texts(self) -> list[str]:
-        """Each text, thoughts and partial events left out."""
+        """The texts, without thoughts and partial events."""
         return [part.text for part in _parts(self) if part.text and not part.thought]
 
     @property
@@ -58,7 +58,7 @@ class Turn(list[Event]):
 
     @property
     def calls(self) -> list[FunctionCall]:
-        """The calls of tools, questions to the user among them."""
+        """The calls of tools, including questions to the user."""
         return [part.function_call for part in _parts(self) if part.function_call is not None]
 
     @property
@@ -68,17 +68,17 @@ class Turn(list[Event]):
 
     @property
     def questions(self) -> list[FunctionCall]:
-        """The calls that wait for the user or for somebody else: approvals, credentials, input, long-running tools."""
+        """The calls that wait for the user or another party: approvals, credentials, input, long-running tools."""
         waiting = {id_ for event in self for id_ in event.long_running_tool_ids or ()}
         return [call for call in self.calls if call.id in waiting]
 
 
 class Conversation:
-    """One session with `subject`, over stores in memory, a runner and a composition of its own.
+    """One session with `subject`, with its own runner, composition and stores in memory.
 
     `say` is for plain test functions, `await send` for coroutines; both give the events as a `Turn`, and raise what
     the run raises. `subject` is an agent, an app or any other node of a workflow. `distribution` is a name, a file or
-    a composition. A service that is named replaces the one in memory; an app keeps those that it brings along.
+    a composition. A service given by name replaces the one in memory; an app keeps its own services.
     """
 
     def __init__(
@@ -109,9 +109,9 @@ class Conversation:
         self.restart()
 
     def restart(self, subject: object = None) -> None:
-        """Go on with a new runner and composition over the same stores, as a new process would.
+        """Continue with a new runner and composition over the same stores, as a new process would.
 
-        `subject` takes the place of the former one; an agent that was changed in code, say.
+        `subject` replaces the former one: an agent that was changed in code, say.
         """
         self._subject = subject or self._subject
         subject = self._subject
@@ -127,7 +127,7 @@ class Conversation:
         )
 
     def _composition(self) -> Composition:
-        """What is composed of a name or a file is the same for all; what was kept with it, such as models, is not."""
+        """A composition of a name or a file is made once for all; its stash (models, for example) is not shared."""
         choice = self._distribution
         if isinstance(choice, str | Path):
             return replace(compose_once(str(choice)), stash=Stash())
@@ -136,7 +136,7 @@ class Conversation:
     def say(self, message: object = "hello", **options: Unpack[RunOptions]) -> Turn:
         """Send one message (a text, a part, a list of parts, a content); the events of its invocation.
 
-        None with `invocation_id` goes on with that invocation.
+        None with `invocation_id` continues that invocation.
         """
         return asyncio.run(self.send(message, **options))
 
@@ -149,7 +149,7 @@ class Conversation:
         return turn
 
     def start(self, message: object = "hello", **options: Unpack[RunOptions]) -> AsyncGenerator[Event, None]:
-        """The events as they come, for a test that breaks off; `turns` does not get them."""
+        """The events as they come, for a test that stops early; they are not added to `turns`."""
         where: RunOptions = {"user_id": self.user_id, "session_id": self.session_id, **options}
         return self.runner.run_async(new_message=message, **where)
 

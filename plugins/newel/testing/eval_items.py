@@ -1,4 +1,4 @@
-"""Eval sets as tests: a test for each case and repeat of a set's file, and what the fixture `evaluate` does."""
+"""Eval sets as tests: a test for each case and repeat of a set's file, and the function of the fixture `evaluate`."""
 
 from __future__ import annotations
 
@@ -71,11 +71,11 @@ class EvalItem(pytest.Item):
         check(run)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The metrics; of another error the whole."""
+        """The metrics of an EvalFailure; pytest's report of any other error."""
         return str(excinfo.value) if isinstance(excinfo.value, EvalFailure) else super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Where it stands."""
+        """The file and the name of the case."""
         return self.path, 0, f"{self.eval_set.eval_set_id}: {self.name}"
 
 

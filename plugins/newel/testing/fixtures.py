@@ -32,7 +32,7 @@ class Compose(Protocol):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The keys that turn files of eval sets into tests; without `eval_paths` there are none."""
+    """Add the keys that turn files of eval sets into tests; without `eval_paths` there are no such tests."""
     parser.addini("eval_paths", "Folders and files whose *.evalset.json and *.test.json are tests.", "paths", [])
     parser.addini("eval_agent", "The agent of these tests: a module, a folder or a YAML file.", "string", "")
     parser.addini("eval_allow_effects", "Whether tools that declare an effect run in these tests.", "bool", False)
@@ -73,7 +73,7 @@ def gemini_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[GeminiServer]:
 
 @pytest.fixture
 def wire_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[WireServer]:
-    """A running `WireServer` that the environment leads each SDK to, with `WIRE_KEY` as the key."""
+    """A running `WireServer`; the environment leads each SDK to it, with `WIRE_KEY` as the key."""
     from newel.testing.wire.bench import WIRE_KEY  # noqa: PLC0415 - as above
     from newel.testing.wire.environment import VARIABLES, variables  # noqa: PLC0415
     from newel.testing.wire.server import WireServer  # noqa: PLC0415
@@ -86,7 +86,7 @@ def wire_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[WireServer]:
 
 
 def _stay_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take away what would lead an SDK elsewhere, and have none go through a proxy."""
+    """Remove the variables that would lead an SDK elsewhere, and keep SDKs from using a proxy."""
     from newel.testing.wire.environment import ELSEWHERE  # noqa: PLC0415 - as above
 
     for name in ELSEWHERE:

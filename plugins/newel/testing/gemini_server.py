@@ -74,7 +74,7 @@ class GeminiServer:
 
     def __init__(self) -> None:
         self.requests: list[RecordedRequest] = []
-        #: Set when a client leaves before its answer is whole.
+        #: Set when a client leaves before its answer is complete.
         self.abandoned = threading.Event()
         self._wire = GeminiWire("")
         self._script: deque[_Step] = deque()
@@ -84,7 +84,7 @@ class GeminiServer:
 
     @property
     def caches(self) -> Caches:
-        """The context caches that there are."""
+        """The existing context caches."""
         return self._wire.caches
 
     @property
@@ -185,7 +185,7 @@ class GeminiServer:
 
 
 class _Scripted(WireServer):
-    """The server beneath: its steps are chunks."""
+    """The underlying server, whose steps are chunks."""
 
     def __init__(
         self, wire: GeminiWire, note: Callable[[Logged], None], take: Callable[[], _Step], left: threading.Event

@@ -10,10 +10,10 @@ from newel.memory import Embedder
 
 
 class HashingEmbedder(Embedder):
-    """Each word, and each three letters of it, counts at places that its hash gives.
+    """Each word, and each run of three letters in it, counts at places that its hash gives.
 
-    The same text has the same vector on every machine. Texts with words in common are near each other; that different
-    words mean the same it cannot know.
+    The same text has the same vector on every machine. Texts with words in common are near each other; it cannot
+    know that different words mean the same.
     """
 
     def __init__(self, dimension: int = 256, *, batch: int = 64) -> None:

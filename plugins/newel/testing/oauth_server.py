@@ -1,7 +1,7 @@
 """OAuthServer: an OAuth2 and OpenID Connect server on this machine, as strict as a real one, for tests.
 
-It checks the client, the redirect URI and PKCE, takes each code and each refresh token once, and publishes its end
-points. `consent` plays the user's browser.
+It checks the client, the redirect URI and PKCE, accepts each code and each refresh token once, and publishes its
+endpoints. `consent` plays the user's browser.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from newel_kernel import Json
 class OAuthServer:
     """Use it as a context manager; `url` is its address, and its issuer.
 
-    `failure` makes the token end point answer (status, body) instead. `requests` holds what it was sent.
+    `failure` makes the token endpoint answer (status, body) instead. `requests` holds what it was sent.
     """
 
     client_id: str = "client"
-    client_secret: str | None = "client-secret"  # noqa: S105 - of a server that exists in tests
+    client_secret: str | None = "client-secret"  # noqa: S105 - of a server that exists only in tests
     redirect_uri: str = "https://app.example/callback"
     lasts: int = 3600
     failure: tuple[int, bytes] | None = None
@@ -69,7 +69,7 @@ class OAuthServer:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def consent(self, auth_uri: str) -> str:
-        """What the browser of a user who agrees is sent back to."""
+        """The URL to which the browser of a user who agrees is sent back."""
         query = {name: values[0] for name, values in parse_qs(urlsplit(auth_uri).query).items()}
         if query["client_id"] != self.client_id or query.get("redirect_uri") != self.redirect_uri:
             raise ValueError("the client or its redirect URI is another one")

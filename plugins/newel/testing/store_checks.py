@@ -68,7 +68,7 @@ def run_all(checks: Mapping[str, Callable[[], None]], kind: str) -> None:
     for name, check in checks.items():
         try:
             check()
-        except Exception as error:  # noqa: BLE001 - a store's own errors; all are told together
+        except Exception as error:  # noqa: BLE001 - a store's own errors; all are reported together
             problems.append(f"{name}: {type(error).__name__}: {error}")
     if problems:
         raise AssertionError("the {} store fails {} check(s):\n{}".format(kind, len(problems), "\n".join(problems)))

@@ -71,7 +71,7 @@ _WHERE = {
     "TransferToAgentTool": "newel.tools.transfer_to_agent_tool",
     "UrlContextTool": "newel.tools.server_tools",
     "VertexAiSearchTool": "newel.tools.server_tools",
-    # What agents ask for with their first request.
+    # What agents need with their first request.
     "adapt_tool": "newel.tools.kinds",
     "code_execution": "newel.tools.server_tools",
     "enterprise_web_search": "newel.tools.server_tools:enterprise_web_search_tool",

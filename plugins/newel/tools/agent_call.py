@@ -1,8 +1,8 @@
-"""Agent calls: what a resumable invocation does for an AgentTool, so that the agent's run can pause and survive.
+"""Agent calls: how an AgentTool works in a resumable invocation, where the agent's run can pause and survive.
 
 The agent runs in a session of the caller's own store, whose id follows from the caller's session and the call. Where
-it waits for the user, its requests are put before the user on the caller's session, and the call has no result yet.
-Run again, the call takes the answers there; a run that has ended is not repeated, its result is read.
+it waits for the user, its requests appear in the caller's session, and the call has no result yet. When the call runs
+again, it takes the answers from there. A run that has ended is not repeated: its result is read.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def derived_session_id(ctx: InvocationContext, call_id: str, earlier: int) -> st
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The events of a run that has come to its end, or why it was given up."""
+    """The events of a run that has ended, or why it was abandoned."""
 
     events: Sequence[Event]
     error: str | None = None
@@ -61,7 +61,7 @@ class AgentCall:
         }
 
     async def run(self, message: Content, state: Json) -> Ended | None:
-        """Begin the agent's run or go on with it; None where it waits for the user."""
+        """Begin the agent's run or continue it; None where it waits for the user."""
         session = await self._load()
         if session is None:
             own = {key: value for key, value in state.items() if not key.startswith(_SHARED)}
@@ -96,7 +96,7 @@ class AgentCall:
                 pass
 
     def _answers(self, waiting: dict[str, Question]) -> list[Part]:
-        """What the user answered on the caller's session, under the names by which the agent asked."""
+        """The user's answers in the caller's session, as responses to the agent's own questions."""
         parts: dict[str, Part] = {}
         for event in self._ctx.get_events(current_invocation=True):
             for response in event.get_function_responses() if event.author == "user" else ():
@@ -107,7 +107,7 @@ class AgentCall:
         return list(parts.values())
 
     def _wait(self, events: Sequence[Event], waiting: dict[str, Question]) -> Ended | None:
-        """Put before the user what it has not been asked yet. Where it went on without answering, so does the call."""
+        """Ask the user what was not asked yet. Where the user went on without answering, the call ends."""
         ctx = self._ctx
         known_ids: set[str] = set()
         for event in ctx.get_events(current_invocation=True):
@@ -126,14 +126,14 @@ class AgentCall:
         )
 
     async def _note_end(self, session: Session) -> None:
-        """Store that the run is over, where the agent is of a kind that does not."""
+        """Store that the run is over, where the agent's kind does not store it."""
         if session.events and not self._is_over(session.events):
             end = Event(author=self._runner.agent.name, invocation_id=session.events[0].invocation_id)
             end.actions.end_of_agent = True
             await self._runner.session_service.append_event(session, end)
 
     def _take_over(self, events: Sequence[Event]) -> None:
-        """What the agent changed in its session's own state goes back to the caller, with the names of artifacts."""
+        """Pass the agent's changes of its session's own state, and its artifacts' names, back to the caller."""
         for event in events:
             actions = event.touched_actions
             if event.author == "user" or actions is None:

@@ -1,4 +1,4 @@
-"""agent_calls: how deep agents may work as tools of each other, and that their sessions go away with their calls."""
+"""agent_calls: limits how deep agents run as tools of each other, and deletes the sessions of ended calls."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ PLUGIN = "agent_calls"
 
 #: The calls that have ended: (call id, session id).
 ENDED: Key[list[tuple[str, str]]] = Key("ended agent calls", list)
-#: In the invocation of an agent that works as a tool: how many agents are at work around it.
+#: In the invocation of an agent that runs as a tool: how many agents run around it.
 DEPTH: Key[int] = Key("depth of agent calls")
 
 
 class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of agents as tools."""
 
-    #: How deep: an agent that the invocation's agent has as a tool is at depth 1, one that this one has at 2.
+    #: The greatest depth: an agent that is a tool of the invocation's agent is at depth 1, its own agent tools at 2.
     max_depth: int = Field(default=10, ge=1)
 
 
 def results_of(ctx: InvocationContext) -> Counter[str | None]:
-    """How many results each call id has had in this invocation: a model may use one again later on."""
+    """How many results each call id has had in this invocation: a model may use an id again."""
     return Counter(
         response.id
         for event in full_invocation(ctx).get_events(current_invocation=True)
@@ -38,7 +38,7 @@ def results_of(ctx: InvocationContext) -> Counter[str | None]:
 
 
 def clean_up(ctx: InvocationContext, error: BaseException | None) -> Awaitable[None] | None:
-    """Delete the sessions of calls whose results are stored, also of those that an earlier run left behind."""
+    """Delete the sessions of calls whose results are stored, including those that an earlier run left behind."""
     return _delete(ctx) if ctx.resumed or ENDED in ctx.stash else None
 
 
@@ -53,7 +53,7 @@ async def _delete(ctx: InvocationContext) -> None:
 
 
 async def _leftovers(ctx: InvocationContext, results: Counter[str | None]) -> AsyncIterator[tuple[str, str]]:
-    """The sessions that there still are of calls with results, each with its call's id."""
+    """The sessions that still exist of calls with results, each with its call's id."""
     derived_session_id = import_module("newel.tools.agent_call").derived_session_id
     where: Json = {"app_name": ctx.app_name, "user_id": ctx.user_id}
     for event in full_invocation(ctx).get_events(current_invocation=True):

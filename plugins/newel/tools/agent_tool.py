@@ -27,21 +27,21 @@ from newel_types import Content, FunctionDeclaration, Part, deep_copy
 _log = logging.getLogger(__name__)
 
 _REQUEST = {"type": "object", "properties": {"request": {"type": "string"}}, "required": ["request"]}
-#: State under such keys is the runtime's own, of this session.
+#: State keys with this prefix are the runtime's own, for this session.
 _INTERNAL = "_adk"
 
 
 class AgentTool(BaseTool):
     """Runs `agent` in a session of its own for each call and returns its last text.
 
-    The agent starts with the caller's state; what it changes there goes back. It uses the caller's artifacts,
+    The agent starts with the caller's state, and its changes go back there. It uses the caller's artifacts,
     memory and credentials. Its parameters are its input schema (or `request`, a text); with an output schema the
     result is data that fits it. `skip_summarization` makes the result the caller's final answer. Without
     `include_plugins`, plugins that were given to the runner do not see the agent run. In a resumable app the run
-    may pause, and it outlives the process (see `agent_call`).
+    may pause, and it survives the process (see `agent_call`).
     """
 
-    #: The agent's own calls have limits, and it may ask the user: no default one for the whole of it.
+    #: No default limit for the whole run: the agent's own calls have limits, and it may ask the user.
     timeout = 0
 
     def __init__(self, agent: BaseAgent, skip_summarization: bool = False, *, include_plugins: bool = True) -> None:
@@ -131,7 +131,7 @@ class AgentTool(BaseTool):
             credential_service=ctx.credential_service,
         )
         providers = getattr(ctx.app, "auth_provider_registry", None)
-        if providers is not None:  # all that the agent gets of the app
+        if providers is not None:  # the only thing that the agent gets of the app
             runner.app = SimpleNamespace(auth_provider_registry=providers)
         return runner
 
@@ -159,7 +159,7 @@ class AgentTool(BaseTool):
 
 
 class _InnerRunner(BaseRunner):
-    """Runs an agent within the invocation of its caller, whose model calls it counts with its own."""
+    """Runs an agent within the invocation of its caller; the model calls of both count together."""
 
     def __init__(self, caller: InvocationContext, **fields: Any) -> None:
         super().__init__(**fields)
@@ -168,7 +168,7 @@ class _InnerRunner(BaseRunner):
     def new_context(
         self, session: Session, config: RunConfig, invocation_id: str | None, content: Content | None
     ) -> InvocationContext:
-        """What the agent's invocation shares, its caller's budget included."""
+        """The services and settings of the agent's invocation, with its caller's budget."""
         limit = self._caller.run_config.max_llm_calls
         config = config.model_copy(update={"max_llm_calls": limit})
         ctx = super().new_context(session, config, invocation_id, content)
@@ -178,7 +178,7 @@ class _InnerRunner(BaseRunner):
 
 
 async def _drive(runner: BaseRunner, message: Content, context: Context) -> Event | None:
-    """Run to the end, in memory; what `_last_word` finds."""
+    """Run to the end, in memory; return what `_last_word` finds."""
     ctx = context.get_invocation_context()
     session = await runner.session_service.create_session(
         app_name=runner.app_name, user_id=ctx.user_id, state=deep_copy(_shared_state(context))
@@ -197,7 +197,7 @@ async def _drive(runner: BaseRunner, message: Content, context: Context) -> Even
 
 
 def _shared_state(context: Context) -> Json:
-    """What the agent sees of the caller's state."""
+    """The part of the caller's state that the agent sees."""
     return {key: value for key, value in context.state.to_dict().items() if not key.startswith(_INTERNAL)}
 
 
@@ -216,7 +216,7 @@ def _last_word(events: Sequence[Event]) -> Event | None:
 
 
 async def _close(runner: BaseRunner) -> None:
-    """Close the agent's toolsets; the result stands also where one does not close."""
+    """Close the agent's toolsets; a toolset that fails to close does not change the result."""
     try:
         await runner.close()
     except RuntimeError as error:

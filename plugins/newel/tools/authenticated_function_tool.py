@@ -21,7 +21,7 @@ CREDENTIAL = "credential"
 class AuthenticatedFunctionTool(FunctionTool):
     """A FunctionTool that gets its credential before the call, or asks the user for it.
 
-    Meanwhile the model is told `response_for_auth_required`. Without an `auth_config` the credential is None.
+    Meanwhile the model gets `response_for_auth_required`. Without an `auth_config` the credential is None.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class AuthenticatedFunctionTool(FunctionTool):
             if credential is None:
                 return self._response_for_auth_required or PENDING
         if self._arguments is None:
-            self._read_arguments()  # here, for the copy below lives for one call
+            self._read_arguments()  # here, because the copy below lives for one call
         call = copy.copy(self)  # with its credential, for this call only
         if self._takes_credential:
             call._injected = {CREDENTIAL: credential}

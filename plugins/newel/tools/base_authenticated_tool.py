@@ -8,7 +8,7 @@ from newel.contexts.context import full
 from newel_kernel import BaseTool, Json, ToolContext
 from newel_types import AuthConfig, AuthCredential
 
-#: What the model is told while the user is asked.
+#: The result that the model gets while the user is asked.
 PENDING = "Pending User Authorization."
 
 

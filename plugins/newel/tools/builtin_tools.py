@@ -28,7 +28,7 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
     web_allow: list[str] = []
     #: The most bytes of one page.
     web_max_bytes: int = Field(default=5_000_000, gt=0)
-    #: For one page, redirects included.
+    #: How many seconds one page may take, redirects included.
     web_seconds: float = Field(default=20.0, gt=0)
 
 
@@ -89,7 +89,7 @@ def register_tool_adapters() -> list[ToolAdapter]:
     """LangChain's tools, recognized by their attributes: nothing of LangChain is imported."""
 
     def accepts(entry: object) -> bool:
-        # Asked for every function as well: the module loads only for what can be one.
+        # Called for every function as well: the module loads only for what can be such a tool.
         return hasattr(entry, "args_schema") and bool(_langchain().looks_like(entry))
 
     def adapt(entry: object) -> BaseTool:

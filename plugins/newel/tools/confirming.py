@@ -1,4 +1,4 @@
-"""Confirming: the question to the user that stands before a tool call, and what the model is told meanwhile."""
+"""Confirming: the question to the user before a tool call, and the result that the model gets meanwhile."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def tool(
 ) -> tools.FunctionTool | Callable[[Function], tools.FunctionTool]:
     """Make a FunctionTool of a function; as ``@tool``, or with options as ``@tool(require_confirmation=True)``.
 
-    Raises ConfigurationError for an option that does not exist or has a value that it cannot have.
+    Raises ConfigurationError for an option that does not exist or has an invalid value.
     """
     refinement = _refinement(options)
 

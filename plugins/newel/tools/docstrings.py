@@ -1,4 +1,4 @@
-"""Docstrings: what a function says of itself and of its parameters."""
+"""Docstrings: what a function says about itself and its parameters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from newel.tools.function_signature import without_partial
 
 
 def document(function: Callable[..., object]) -> str:
-    """The whole docstring of a function, of what a partial was made of, or of a class or of its ``__call__``."""
+    """The whole docstring of a function, of the function of a partial, or of a class or its ``__call__``."""
     function = without_partial(function)
     text = getattr(function, "__doc__", None)
     if not text and not inspect.isroutine(function):

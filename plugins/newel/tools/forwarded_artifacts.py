@@ -13,7 +13,7 @@ from newel_types import Part
 class ForwardedArtifacts(BaseArtifactService):
     """Reads and writes where the tool call's session does; what is saved is noted in the call's `artifact_delta`.
 
-    Whichever app, user and session a caller names, it is the tool call's.
+    It uses the tool call's app, user and session, whichever ones a caller names.
     """
 
     def __init__(self, context: Context) -> None:
@@ -53,7 +53,7 @@ class ForwardedArtifacts(BaseArtifactService):
         self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
         version: int | None = None,
     ) -> ArtifactVersion | None:  # fmt: skip
-        """What is known of a version."""
+        """The metadata of a version."""
         version_there: ArtifactVersion | None = await self._context.get_artifact_version(filename, version)
         return version_there
 

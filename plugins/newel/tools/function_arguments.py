@@ -27,7 +27,7 @@ class Arguments:
         self._adapters: dict[str, TypeAdapter[object] | None] = {}
 
     def fit(self, args: Json) -> bool:
-        """Whether the arguments are just what the annotations say, no more and no less: the usual call."""
+        """Whether the arguments are exactly what the annotations say, as in the usual call."""
         hints = self._hints
         if args.keys() != hints.keys():
             return False
@@ -67,7 +67,7 @@ class Arguments:
         return values, None
 
     def _fitted(self, name: str, parameter: Parameter, values: Json, strict: bool) -> list[str]:
-        """Make the value under `name` what its annotation says; what is wrong with it, where `strict`."""
+        """Convert the value under `name` to its annotation; return its problems, where `strict`."""
         hint, value = parameter.hint, values[name]
         if type(value) is hint or not (strict or _holds_model(hint)):
             return []
@@ -81,7 +81,7 @@ class Arguments:
         return []
 
     def _further(self, args: Json, values: Json) -> list[str]:
-        """Put the keywords that the function takes besides into `values`; what is wrong with them."""
+        """Put the further keywords that the function takes into `values`; return their problems."""
         problems = []
         adapter = self._adapter("**", self._shape.further)
         for name, value in args.items():

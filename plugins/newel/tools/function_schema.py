@@ -29,16 +29,16 @@ _PLAIN: dict[object, Json] = {
 }
 #: Types whose values are JSON as they are, except NaN and the infinities.
 _ATOMS = (str, int, float, bool)
-#: Stands for further keywords where a schema is made; no parameter is called so.
+#: Stands for further keywords while a schema is made; no parameter can have this name.
 _FURTHER = "**"
-#: What pydantic raises for an annotation that says nothing in JSON.
+#: The errors of pydantic for an annotation that has no JSON form.
 _UNKNOWN = (PydanticSchemaGenerationError, PydanticUserError, TypeError, ValueError)
 
 
 def parameters_schema(name: str, shape: Shape, descriptions: Mapping[str, str], *, whole: bool) -> Json | None:
     """The JSON schema of the parameters that a model fills, or None where there are none.
 
-    A parameter with a default whose annotation says nothing in JSON is the function's own affair, and left out.
+    A parameter with a default whose annotation has no JSON form is left out: only the function's own code sets it.
     `whole`: a parameter whose default is None may be null, further keywords are declared, `descriptions` are put in.
     """
     if not shape.parameters and shape.further is None:
@@ -88,7 +88,7 @@ def _plain_property(parameter: Parameter) -> Json | None:
 def _is_json(value: object) -> bool:
     try:
         json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
-    except (TypeError, ValueError):  # ValueError: no number of JSON, or no text of UTF-8
+    except (TypeError, ValueError):  # ValueError: not a JSON number, or not UTF-8 text
         return False
     return True
 
@@ -134,7 +134,7 @@ def _field(name: str, parameter: Parameter) -> tuple[Any, FieldInfo]:
 
 
 def _describable(name: str, parameters: Mapping[str, Parameter]) -> dict[str, Parameter]:
-    """The parameters that a schema can be made of; an error lists those that it must be made of and cannot."""
+    """The parameters that have a schema; an error lists the mandatory ones that have none."""
     result, problems = {}, []
     for parameter, what in parameters.items():
         try:
@@ -154,7 +154,7 @@ def _describable(name: str, parameters: Mapping[str, Parameter]) -> dict[str, Pa
 
 
 def without_titles(schema: Any, names: bool = False) -> Any:
-    """`schema` without pydantic's generated titles and without infinite bounds, which are no JSON.
+    """`schema` without pydantic's generated titles and without infinite bounds, which are not JSON.
 
     Under `names`, keys are names and not keywords.
     """

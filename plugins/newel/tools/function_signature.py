@@ -1,4 +1,4 @@
-"""The signature of a function tool: what a model fills in, what the runtime does, and how the function is called."""
+"""The signature of a function tool: what a model fills in, what the runtime adds, and how the function is called."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from pydantic.fields import FieldInfo
 from newel.tools.typed_dicts import fields_of, portable
 from newel_kernel import ConfigurationError, ReadonlyContext
 
-#: Injected by name where no annotation says so.
+#: The parameter that gets the context where no annotation says so.
 CONTEXT_NAME = "tool_context"
 STREAM_NAME = "input_stream"
 
 EMPTY = inspect.Parameter.empty
 _RESERVED = frozenset((CONTEXT_NAME, STREAM_NAME, "self", "cls"))
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-#: What annotations mean whose imports are for type checkers only.
+#: The meaning of names in annotations that are imported for type checkers only.
 _USUAL = {**vars(typing), **vars(collections.abc)} | dict.fromkeys(
     ("Context", "ToolContext", "CallbackContext", "ReadonlyContext"), ReadonlyContext
 )
@@ -32,28 +32,28 @@ _USUAL = {**vars(typing), **vars(collections.abc)} | dict.fromkeys(
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One that a model fills in."""
+    """A parameter that a model fills in."""
 
     hint: Any
     #: EMPTY where there is none.
     default: Any
     mandatory: bool
-    #: Makes the value where the model gives none and Python's default is no value, but a pydantic Field.
+    #: Makes the value where the model gives none and the default is a pydantic Field instead of a value.
     fill: Callable[[], object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What is known of a function: the parameters that a model fills, and the one that gets the context."""
+    """The signature of a function: the parameters that a model fills, and the one that gets the context."""
 
     parameters: Mapping[str, Parameter]
     context_name: str | None
     is_async: bool
-    #: Where the function takes further keywords: what their values are. Else None.
+    #: The annotation of further keywords; None where the function takes none.
     further: Any
-    #: Names that no further keyword has: a model must not reach what the runtime fills in.
+    #: Names that no further keyword may have: a model must not reach what the runtime fills in.
     reserved: frozenset[str]
-    #: Where parameters cannot all be passed by their names: the signature. Else None.
+    #: The signature, where some parameters cannot be passed by name; else None.
     signature: inspect.Signature | None
 
     @property
@@ -63,7 +63,7 @@ class Shape:
 
 
 class Call:
-    """Calls a function by the names of its parameters, those too that Python passes by position only."""
+    """Calls a function by the names of its parameters, including those that Python passes by position only."""
 
     def __init__(self, function: Callable[..., object], signature: inspect.Signature) -> None:
         self.function = function
@@ -86,7 +86,7 @@ class Call:
 def shape_of(function: Callable[..., object], *, whole: bool = False) -> Shape:
     """Read a function's signature; its context parameter is found by annotation, or by the name tool_context.
 
-    `whole`: as much of it as a model can fill, `*args`, `**kwargs` and the metadata of annotations included.
+    `whole`: all of it that a model can fill, including `*args`, `**kwargs` and the metadata of annotations.
     """
     try:
         signature = inspect.signature(function)
@@ -118,7 +118,7 @@ def shape_of(function: Callable[..., object], *, whole: bool = False) -> Shape:
 
 
 def without_partial(function: Callable[..., object]) -> Callable[..., object]:
-    """What ``functools.partial`` was made of; the function itself where it is none."""
+    """The function of a ``functools.partial``; any other function itself."""
     while isinstance(function, functools.partial):
         function = function.func
     return function
@@ -159,7 +159,7 @@ def _list_of(hint: Any) -> Any:
 
 
 def _hints(function: Callable[..., object], signature: inspect.Signature, whole: bool) -> Iterator[tuple[str, Any]]:
-    """Each parameter's annotation as a type; Any where there is none, or none that is known at run time."""
+    """Each parameter's annotation as a type; Any where it has none, or none that is known at run time."""
     owner = _owner(function)
     names: dict[str, Any] | None = None
     for name, parameter in signature.parameters.items():

@@ -20,23 +20,23 @@ from newel.tools.function_signature import Call, Shape, shape_of, without_partia
 from newel_kernel import BaseTool, ConfigurationError, Context, Effect, Json
 from newel_types import ATOMS, FunctionDeclaration
 
-#: What calls a synchronous function, in place or in a thread: then what it gives is to be awaited.
+#: Calls a synchronous function in place, or in a thread: then the result is to be awaited.
 SyncCall = Callable[[Callable[..., object], Json], object]
 _NAME = re.compile(r"[A-Za-z0-9_.:-]")
 _MOST = 128
-#: Where synchronous functions with a time-out run, for in the event loop nothing could end them.
+#: The threads for synchronous functions with a time-out: in the event loop nothing could end them.
 _THREADS = Pool()
 
 
 class FunctionTool(BaseTool):
-    """A function, a coroutine function or a callable object; its signature is the schema, its docstring the words.
+    """A function, a coroutine function or a callable object; its signature is the schema, its docstring the text.
 
     A parameter annotated with the Context (or named `tool_context`) gets the context and is not shown to the
     model. With `require_confirmation` (true, or a function of the arguments that says so) the user is asked first.
     `describe_parameters` tells the model all of the signature: the docstring's texts on parameters go into the schema,
     and so do the metadata of annotations, ``*args`` and ``**kwargs``. Where it is None, the distribution decides.
-    `timeout` is in seconds (0: none). The policy `tool_timeout`, which `standard` has, counts them; without it the tool
-    does, and a synchronous function with a time-out runs in a thread.
+    `timeout` is in seconds (0: none). The policy `tool_timeout`, which `standard` has, enforces it; without the policy
+    the tool does, and a synchronous function with a time-out runs in a thread.
     """
 
     def __init__(
@@ -66,26 +66,26 @@ class FunctionTool(BaseTool):
         self._declaration: FunctionDeclaration | None = None
         self._arguments: Arguments | None = None
         self._call: Callable[..., object] | None = None
-        #: Seconds that a call may take, where the distribution has no policy that counts them.
+        #: Seconds that a call may take, where the distribution has no policy that enforces them.
         self._limit: float = 0
-        #: What calls a synchronous function that is to end in time, where the distribution has no threads for them.
+        #: Calls a synchronous function with a time-out, where the distribution has no threads for it.
         self._call_sync: SyncCall | None = None
-        #: Further arguments of this call that the model has no part in.
+        #: Further arguments of this call, which the model neither sees nor sets.
         self._injected: Json = {}
         if describe_parameters:
             self._describe(whole=True)
 
     def rename(self, name: str) -> None:
-        """Give the tool another name; what carries the former one is made anew."""
+        """Give the tool another name; everything that carries the old one is made anew."""
         self.name = name
         self._declaration = self._arguments = self._call = None
 
     def confirm_calls(self, needed: Needed) -> None:
-        """Ask the user before each call, or before those of which `needed` says so."""
+        """Ask the user before each call, or before those for which `needed` is true."""
         self._require_confirmation = needed
 
     def configure(self, settings: Mapping[str, object]) -> None:
-        """Describe the parameters as the distribution's `settings` say, unless the tool was told otherwise."""
+        """Describe the parameters as the distribution's `settings` say, unless the tool has its own choice."""
         whole = bool(getattr(settings.get("function_tools"), "describe_parameters", False))
         if self._undecided and whole is not self._whole:
             self._describe(whole)
@@ -135,7 +135,7 @@ class FunctionTool(BaseTool):
         if needed and (said_no := await refusal(self.name, needed, values, tool_context)) is not None:
             return said_no
         shape = self._shape or self.shape
-        if shape.context_name is not None:  # in a dict of its own: what the callbacks see must not hold it
+        if shape.context_name is not None:  # in a new dict: the one that the callbacks see must not hold it
             values = {**values, shape.context_name: tool_context}
         if self._injected:
             values = {**values, **self._injected}
@@ -147,19 +147,19 @@ class FunctionTool(BaseTool):
         return await result if result.__class__ not in ATOMS and inspect.isawaitable(result) else result
 
     def with_arguments(self, values: Json) -> Self:
-        """The same tool, which passes further `values` that the model has no part in."""
+        """A copy of the tool that passes further `values`, which the model neither sees nor sets."""
         tool = copy.copy(self)
         tool._injected = {**self._injected, **values}
         return tool
 
     def _read_call(self) -> Callable[..., object]:
-        """What is called for the function: it takes keywords."""
+        """The callable for the function; it takes keywords."""
         self._call = self.func if self.shape.signature is None else Call(self.func, self.shape.signature)
         return self._call
 
     def _read_arguments(self) -> Arguments:
         shape = self.shape
-        if self._whole:  # what was not declared is no model's affair
+        if self._whole:  # the model must not set what was not declared
             schema = self._get_declaration().parameters_json_schema or {}
             parameters = {name: p for name, p in shape.parameters.items() if name in schema.get("properties", ())}
             reserved = shape.reserved | shape.parameters.keys() - parameters.keys()

@@ -1,4 +1,4 @@
-"""The kinds of the tools room: tools that agent files can name, and adapters of foreign objects."""
+"""The kinds of plugins for tools: tools that agent files can name, and adapters of foreign objects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ToolAdapter(Descriptor):
 
     accepts: Callable[[object], bool]
     adapt: Callable[[Any], BaseTool]
-    #: Asked only after every adapter that is none: it accepts a whole kind (any callable, say).
+    #: Asked only after every adapter that is not a fallback: it accepts a whole kind (any callable, say).
     fallback: bool = False
 
 

@@ -16,7 +16,7 @@ _TEXT = {"type": "object", "properties": {"input": {"type": "string"}}, "require
 
 
 class ForeignTool(Protocol):
-    """What LangChain's tools have. `args_schema` is a pydantic class, or a JSON schema."""
+    """The members of LangChain's tools that are used. `args_schema` is a pydantic class, or a JSON schema."""
 
     name: str
     description: str
@@ -55,7 +55,7 @@ class LangchainTool(BaseTool):
         )
 
     async def run_async(self, *, args: Json, tool_context: Context) -> object:
-        """Invoke the tool; one without a schema of arguments gets its one text."""
+        """Invoke the tool; a tool without a schema of its arguments gets its one text."""
         value: object = args if self.tool.args_schema is not None else args.get("input", "")
         own = getattr(self.tool, "ainvoke", None)
         result = await (own(value) if own is not None else asyncio.to_thread(self.tool.invoke, value))

@@ -1,4 +1,4 @@
-"""LoadArtifactsTool: the model sees which artifacts there are and asks for those that it needs."""
+"""LoadArtifactsTool: the model sees which artifacts exist and asks for those that it needs."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ _VAIN = {
 
 
 class Refinement(BaseModel):
-    """What is said about a tool beside the tool itself; what is None stays as the tool has it."""
+    """Changes to a tool that are given beside the tool itself; None keeps the tool's own value."""
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
@@ -75,14 +75,14 @@ class Refinement(BaseModel):
 
 
 def refined_toolset(toolset: BaseToolset, refinement: Refinement) -> BaseToolset:
-    """The toolset with what `refinement` says of each of its tools."""
+    """The toolset, with `refinement` applied to each of its tools."""
     if refinement.name is not None:
         raise ConfigurationError(f"{toolset.origin} is a toolset, whose tools have names of their own; remove `name`")
     return _RefinedToolset(toolset, refinement)
 
 
 def refined(tool: T, refinement: Refinement) -> T:
-    """A copy of a tool with what `refinement` says."""
+    """A copy of a tool, with `refinement` applied."""
     changed = copy.copy(tool)
     if isinstance(tool, ServerTool) and (vain := [key for key in _VAIN if getattr(refinement, key) is not None]):
         raise ConfigurationError(f"{tool.name} runs at the model's provider, {_VAIN[vain[0]]}; remove `{vain[0]}`")
@@ -113,7 +113,7 @@ def _rename(tool: BaseTool, name: str) -> None:
 
 
 def _limit(tool: BaseTool, seconds: float) -> None:
-    """Let each call of a copy of a tool end in time, with the policy `tool_timeout` or without it."""
+    """Limit the time of each call of a copy of a tool, with the policy `tool_timeout` or without it."""
     tool.timeout = seconds  # type: ignore[attr-defined] # the policy reads it, and a FunctionTool does
     if isinstance(tool, FunctionTool) or not seconds:
         return
@@ -160,11 +160,11 @@ class _RefinedToolset(BaseToolset):
         return [refined(tool, self._refinement) for tool in await self._toolset.get_tools(readonly_context)]
 
     async def process_llm_request(self, *, tool_context: Context, llm_request: LlmRequest) -> None:
-        """What the toolset does."""
+        """Do what the toolset does."""
         await self._toolset.process_llm_request(tool_context=tool_context, llm_request=llm_request)
 
     def get_auth_config(self) -> AuthConfig | None:
-        """That of the toolset."""
+        """The toolset's own."""
         return self._toolset.get_auth_config()
 
     async def close(self) -> None:

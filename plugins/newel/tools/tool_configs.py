@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class BaseToolConfig(BaseModel):
-    """What a tool class's own model of its arguments extends."""
+    """The base of a tool class's own model of its arguments."""
 
     model_config = ConfigDict(extra="forbid")
 

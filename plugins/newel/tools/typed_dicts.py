@@ -1,4 +1,4 @@
-"""Typed dicts of the standard library, which pydantic takes from Python 3.12 on only, as those that it always takes."""
+"""Replaces the standard library's typed dicts, which pydantic accepts only from Python 3.12 on, with ones it takes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OLD = sys.version_info < (3, 12)
 
 
 def portable(hint: Any) -> Any:
-    """`hint` with each typed dict in it replaced by one of its fields that pydantic takes."""
+    """`hint` with each typed dict in it replaced by one with the same fields that pydantic accepts."""
     return _replaced(hint, {}) if _OLD else hint
 
 

@@ -1,4 +1,4 @@
-"""Turns: who answers a message, which invocation it goes on with, and what waits for an answer."""
+"""Turns: which agent answers a message, which invocation it continues, and what waits for an answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from newel.turns.interruption import finish_calls as finish_calls
     from newel.turns.late_answers import Refusal as Refusal
 
-# Running tools again comes with the first invocation that was interrupted, a refusal with the first late answer.
+# Loaded late: running tools again with the first interrupted invocation, a refusal with the first late answer.
 _WHERE = {"Refusal": "newel.turns.late_answers", "finish_calls": "newel.turns.interruption"}
 
 __getattr__, __dir__ = lazy_exports(__name__, _WHERE)

@@ -9,11 +9,11 @@ def open_scope(log: Log) -> str | None:
     """The isolation scope that the conversation is in: the next message of the user belongs to it.
 
     It was left open by the last invocation in which an agent spoke. A scope is closed by the result of the call
-    that it is named after, by an event in it that has an output, or by the note that the graph node after whose path
-    it is named, or one around that, is done.
+    that it is named after, by an event in it that has an output, or by the note that a graph node is done: the node
+    whose path is the scope's name, or one around it.
     """
     last: str | None = None
-    for event in reversed(log.events):  # most conversations know no scopes: one look at each of the last invocation
+    for event in reversed(log.events):  # most have no scopes: this looks once at each event of the last invocation
         if event.isolation_scope is not None:
             return _latest_open(log)
         if last is not None and event.invocation_id != last:
@@ -43,16 +43,17 @@ def _latest_open(log: Log) -> str | None:
 
 
 def _converses(event: Event) -> bool:
-    """Whether an agent is at work there that takes messages.
+    """Whether the event is of an agent that takes messages in its scope.
 
-    One does not that only notes its end, or puts before the user what the agent in one of its tools asks.
+    An event does not count that only notes the agent's end, or passes a question of the agent in one of its tools on
+    to the user.
     """
     passes_on = event.long_running_tool_ids and event.content is not None and event.content.role == "user"
     return event.author != "user" and not event.actions.end_of_agent and not passes_on
 
 
 def conversing_node(log: Log) -> Event | None:
-    """The latest event of the graph node that has the user's next message, itself or in a task that it has given."""
+    """The latest event of the graph node that gets the user's next message, itself or in a task that it has given."""
     scope = open_scope(log)
     while scope is not None and (call := log.asker({scope})) is not None:
         scope = call.isolation_scope

@@ -1,4 +1,4 @@
-"""Delegates: agents that are run by a tool of their parent, and whose turns are that one's."""
+"""Delegates: agents that are run by a tool of their parent, and whose turns are the parent's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def is_delegate(agent: BaseAgent) -> bool:
 
 
 def employer_of(agent: BaseAgent) -> BaseAgent:
-    """The agent for which `agent`, or the highest one above it that its parent runs as a tool, works; else itself."""
+    """The agent that `agent`, or the highest delegate above it, works for; `agent` itself where neither is one."""
     employer = current = agent
     while (parent := current.parent_agent) is not None:
         if is_delegate(current):

@@ -1,4 +1,4 @@
-"""Handovers: whether a resumed agent goes on itself, with an agent that it transferred to, or not (S0 §10.2)."""
+"""Handovers: whether a resumed agent continues, or an agent that it transferred to, or neither (S0 §10.2)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _TAKEN_UP = Key[set[str]]("agents that were taken up", set)
 
 
 def handed_over(agent: BaseAgent, ctx: InvocationContext) -> BaseAgent | None:
-    """The agent whose turn it is where an invocation is resumed, told once, to the agent with which it began.
+    """The agent whose turn it is in a resumed invocation; returned once, to the agent with which the invocation began.
 
-    So it is in an app that is not resumable, too, where a graph below that agent waits.
+    This also holds in an app that is not resumable, where a graph below that agent waits.
     """
     if ctx.node_path is not None or ctx.opening is not None or agent.name in ctx.stash[_TAKEN_UP]:
         return None

@@ -11,7 +11,7 @@ _INTERRUPTED = "The call was interrupted; it must not happen twice and is not re
 
 
 def interrupted_calls(ctx: InvocationContext) -> Calls | None:
-    """The latest event of calls of the agent that runs, where some of them have no result."""
+    """The latest event with calls of the agent that runs, where some of the calls have no result."""
     calls = Log(_without_unasked(ctx.session.events)).calls(
         ctx.agent.name, ctx.isolation_scope, branch=ctx.branch, invocation_id=ctx.invocation_id
     )
@@ -19,7 +19,7 @@ def interrupted_calls(ctx: InvocationContext) -> Calls | None:
 
 
 def _without_unasked(events: Sequence[Event]) -> list[Event]:
-    """The events without responses of the user: the calls that are looked for were not asked of the user.
+    """The events without responses of the user: the calls that are looked for were not questions to the user.
 
     The results of sub-agents bear the user's name as well; each has worked in a scope of its call's id.
     """

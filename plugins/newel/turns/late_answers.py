@@ -12,9 +12,9 @@ from newel_kernel import BaseAgent, Event, InvocationContext, Log, Operation
 
 
 class Refusal(BaseAgent):
-    """Takes the turn of `agent`: tells which questions were answered before, and runs it where more came in.
+    """Takes the turn of `agent`: reports which questions were answered before, and runs the agent where more came in.
 
-    Its answers to the questions `again` came to a run that failed. Where going on gives nothing, these are told, too.
+    The questions `again` had answers in a run that failed. If running the agent yields nothing, they are reported, too.
     """
 
     agent: BaseAgent
@@ -28,7 +28,7 @@ class Refusal(BaseAgent):
         return self.agent.root_agent
 
     def enter(self, parent_context: InvocationContext, within: Operation | None = None) -> AsyncGenerator[Event, None]:
-        """The events; no callback is called around them but those of `agent`."""
+        """The events; the only callbacks around them are those of `agent`."""
         return self._run_async_impl(parent_context)
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:

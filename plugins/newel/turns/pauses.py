@@ -11,10 +11,10 @@ from newel_kernel import Log
 
 
 def waits(context: KernelInvocationContext) -> bool:
-    """Whether long-running calls, of this agent's run or those within it, wait for an answer or for its effect.
+    """Whether long-running calls, of this agent's run or of runs within it, wait for an answer or for its effect.
 
-    What the user says instead of an answer ends the waiting; and nothing waits in an app that is not resumable, but in
-    a graph, where a call waits that has no result at all.
+    Any other message of the user ends the waiting. In an app that is not resumable nothing waits, except in a graph,
+    where a call waits that has no result at all.
     """
     ctx: InvocationContext = context  # type: ignore[assignment]  # or `enter` would have refused it
     if ctx.resumability_config is None or not ctx.is_resumable:  # each step asks, and most apps have none
@@ -39,7 +39,7 @@ def waits(context: KernelInvocationContext) -> bool:
 
 
 def pauses(ctx: KernelInvocationContext) -> bool:
-    """Whether something in this agent's run waits: for an answer, or, a graph's node, for what the user says to it.
+    """Whether something in this agent's run waits for an answer, or a node of a graph for the user's next message.
 
     Nothing does in an app that is not resumable.
     """

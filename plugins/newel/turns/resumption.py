@@ -1,4 +1,4 @@
-"""Resumption: where an invocation that had begun before stands, read from the session's log."""
+"""Resumption: how far an earlier invocation has come, read from the session's log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _IGNORED = (
 
 
 def enter(context: KernelInvocationContext, turn: Turn, invocation_id: str | None) -> None:
-    """Make the context of a message that of the invocation to which it belongs, where that had begun before."""
+    """Turn the context of a message into that of the invocation to which it belongs, where that has begun before."""
     ctx = full_invocation(context)
     root = ctx.agent
     if turn.answered:
@@ -43,7 +43,7 @@ def enter(context: KernelInvocationContext, turn: Turn, invocation_id: str | Non
         return  # a new message to an agent that is alone: it cannot go on with a graph
     asker = turn.asker
     if invocation_id is None or (asker is not None and asker.invocation_id != invocation_id):
-        # An answer belongs where it was asked for, whatever invocation its caller names: nobody waits for it there.
+        # An answer belongs to the invocation that asked, whichever one the caller names: nothing waits for it there.
         if invocation_id is not None and asker is not None:
             _log.warning(_IGNORED, asker.invocation_id, brief(invocation_id))
         invocation_id = continued(root, turn, ctx.is_resumable)
@@ -66,7 +66,7 @@ def enter(context: KernelInvocationContext, turn: Turn, invocation_id: str | Non
 
 
 def answering(context: KernelInvocationContext) -> BaseAgent | None:
-    """The agent that answers: the one with which a resumed invocation began, unless it had ended, else the turn's."""
+    """The agent that answers: in a resumed invocation the one that began it (None if it has ended), else the turn's."""
     ctx: InvocationContext = context  # type: ignore[assignment]  # or `enter` would have refused it
     if MESSAGES not in ctx.stash:
         return _agent(ctx)
@@ -91,13 +91,13 @@ def _agent(ctx: InvocationContext) -> BaseAgent | None:
 
 
 def leave(ctx: KernelInvocationContext, error: BaseException | None) -> None:
-    """The run is over: what it has not done with an answer, a later one may go on with."""
+    """Note that the run is over: a later run may continue what it has not done with an answer."""
     if MESSAGES in ctx.stash:
         note_work(ctx, Work.DONE if error is None else Work.FAILED)
 
 
 def continued(root: BaseAgent, turn: Turn, resumable: bool) -> str | None:
-    """The unfinished invocation that the message goes on with, or None where it begins a new one.
+    """The unfinished invocation that the message continues, or None where it begins a new one.
 
     A graph node or a task waits for its answer in every app, an agent only in one that is resumable. A message that
     answers no call continues the graph one of whose nodes is in conversation with the user.
@@ -121,8 +121,8 @@ def _first_agent(root: BaseAgent, log: Log, invocation_id: str) -> BaseAgent | N
 def restore(ctx: InvocationContext, events: Sequence[Event]) -> None:
     """Bring back the invocation's message, its agents' checkpoints and what it has used of its budget.
 
-    An agent that only spoke has an empty checkpoint. What one says right after its end is the answer of its
-    `after_agent` callbacks, and begins nothing anew.
+    An agent that only spoke has an empty checkpoint. Its message right after its end is the answer of its
+    `after_agent` callbacks, and does not begin it anew.
     """
     #: By branch: the agent whose end was the last event there.
     ended: dict[str | None, str] = {}
@@ -148,7 +148,7 @@ def restore(ctx: InvocationContext, events: Sequence[Event]) -> None:
 
 
 def _is_answer(event: Event) -> bool:
-    """Whether a model gave the event: then its call counts, as far as the log can tell."""
+    """Whether a model produced the event: then its call counts, as far as the log can tell."""
     content = event.content
     if content is None or content.role != "model":
         return bool(event.error_code and event.model_version)

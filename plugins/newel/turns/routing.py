@@ -15,9 +15,9 @@ Conversation = tuple[str | None, str | None]
 
 
 def choose_agent(root: BaseAgent, log: Log) -> BaseAgent:
-    """Who answers the next turn (S0 §1.4).
+    """The agent that answers the next turn (S0 §1.4).
 
-    The agent that asked, where the last event answers a call or is said in an isolation scope; else the latest
+    It is the agent that asked, where the last event answers a call or is in an isolation scope; else the latest
     author who may keep the conversation; else the root. A delegate's turns go to the agent that it works for.
     """
     if (asker := _asker(log)) is not None and (agent := root.find_agent(asker.author)) is not None:
@@ -59,9 +59,9 @@ def keeps_conversation(agent: BaseAgent) -> bool:
 
 
 def messages(ctx: InvocationContext, turn: Turn) -> list[Event]:
-    """The event of the message; of answers to several askers that pause, one for each, on its branch.
+    """The event of the message; for answers to several paused askers, one for each asker, on its branch.
 
-    Answers that come too late are left out; where there is nothing else, so is the event.
+    Answers that come too late are left out; where nothing else is in it, so is the event.
     """
     if not turn.answered:
         scope = open_scope(turn.log)
@@ -79,7 +79,7 @@ def _answers(ctx: InvocationContext, turn: Turn, content: Content) -> list[Event
 
 
 def _by_conversation(turn: Turn, content: Content, *, split: bool) -> list[tuple[Conversation, Content]]:
-    """The parts of a message by the conversation that each belongs to; all in the latest one, unless to `split`."""
+    """The parts of a message by the conversation that each belongs to; all in the latest one, unless `split`."""
     where = _conversation(next(iter(turn.askers.values())))
     groups: dict[Conversation, list[Part]] = {}
     for part in content.parts or ():

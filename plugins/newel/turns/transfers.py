@@ -11,8 +11,8 @@ class Handover(Event):
     """An agent's request to its driver, `relay`: run `target` now, then resume me.
 
     Never stored nor yielded to a caller. It keeps a chain of transfers flat: the agent that transferred stays
-    suspended, and the driver, not its frame, runs the next one. Then it stands for what the target said last (for
-    `results`, which asked for the transfer, where it said nothing).
+    suspended, and the driver, not its frame, runs the next one. Afterwards it stands for the target's last event (for
+    `results`, which asked for the transfer, where the target said nothing).
     """
 
     __slots__ = ("context", "last", "operation", "target")
@@ -26,7 +26,7 @@ class Handover(Event):
         self.last = results
 
     def ends(self, last: Event | None) -> None:
-        """Take note that the target has run, and of the last event that it yielded."""
+        """Note that the target has run, and the last event that it yielded."""
         self.last = last = last or self.last
         if last is not None:
             self.partial = last.partial
@@ -41,7 +41,7 @@ class Handover(Event):
 def transfer(ctx: InvocationContext, results: Event) -> Iterator[Event]:
     """What follows the committed `results` of tools, one of which named the agent to go on with.
 
-    ValueError names the agents that there are, where that is none of them.
+    Raises ValueError, which names the known agents, where that is none of them.
     """
     name, root = results.actions.transfer_to_agent or "", ctx.agent.root_agent
     target = root.find_agent(name)
@@ -50,7 +50,7 @@ def transfer(ctx: InvocationContext, results: Event) -> Iterator[Event]:
         raise ValueError(
             f"Agent {name} not found in the agent tree. Available agents: {', '.join(names)}{did_you_mean(name, names)}"
         )
-    if target is not ctx.agent:  # one that transfers to itself just goes on
+    if target is not ctx.agent:  # an agent that transfers to itself just continues
         yield Handover(target, ctx, results)
 
 

@@ -1,4 +1,4 @@
-"""What graph nodes raise."""
+"""The errors that graph nodes raise."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Graph(BaseModel):
         return cls(edges=reader.edges)
 
     def model_post_init(self, context: object, /) -> None:
-        """Find the nodes, and who follows whom."""
+        """Find the nodes, and which follow which."""
         reader = EdgeReader()
         nodes = {id(node): node for node in map(reader.node, self.nodes)}
         for edge in self.edges:
@@ -52,7 +52,7 @@ class Graph(BaseModel):
             self._steps[name].terminal = True
 
     def validate_graph(self) -> None:
-        """ValueError with everything that is wrong with the graph."""
+        """Raise a ValueError with everything that is wrong with the graph."""
         problems = problems_of(self.nodes, self.edges)
         if problems:
             raise ValueError(f"the graph is not valid: {'; '.join(problems)}")

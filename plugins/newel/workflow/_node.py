@@ -55,8 +55,8 @@ def node(
     """A node of a function, an agent, a tool or a node; without one, a decorator that makes it.
 
     With `parallel_worker` it is run on each item of a list, `max_concurrency` at once. `retry_config` and `timeout`
-    are then the worker's, that is of all items together; a worker one of whose items failed is not run again (S4 §2).
-    What tries an item again is the item's own: ``node(node(f, retry_config=...), parallel_worker=True)``.
+    are then the worker's, for all items together; a worker is not run again because an item failed (S4 §2). To try
+    items again, give their node its own: ``node(node(f, retry_config=...), parallel_worker=True)``.
     """
     fields: Json = {"name": name, "rerun_on_resume": rerun_on_resume, "auth_config": auth_config}
     if node_like is None:

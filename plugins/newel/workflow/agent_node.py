@@ -95,7 +95,7 @@ class AgentNode(BaseNode):
             run.settle()  # so that this event says so
 
     def _is_idle(self, run: Run, note: Event) -> bool:
-        """Whether nobody needs `note`, a checkpoint of the agent: the end of a task agent's turn is not its end."""
+        """Whether `note`, a checkpoint of the agent, is not needed: the end of a task agent's turn is not its end."""
         if self._isolated and not run.tree.resumable:
             return True
         return self.converses and not run.outcome.produced and note.author == self.agent.name

@@ -40,7 +40,7 @@ class Children(Generic[R]):
         return self._runs.get(path)
 
     def add(self, path: str, run: R) -> None:
-        """Take in a run that is started."""
+        """Add a run that was started."""
         self._runs[path] = run
 
     async def end(self, *, cancel: bool) -> None:

@@ -1,4 +1,4 @@
-"""NodeContext: what the code of a graph node gets; and Run, the run that stands behind it."""
+"""NodeContext: the context that the code of a graph node gets; and Run, the run behind it."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ class NodeContext(Context):
 
         `run_id` names the run, so that it is recognised when this node runs again after an interruption; without
         one it is counted by the node's name. `use_as_output`: its output is this node's too. `use_sub_branch`: on a
-        branch of its own, which runs side by side need. A failure raises DynamicNodeFailError.
+        branch of its own, as concurrent runs need. A failure raises DynamicNodeFailError.
         """
         if not self._run.node.rerun_on_resume:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Edges: what leads from one node of a graph to another, and the short ways to write many of them."""
+"""Edges: the connections from one node of a graph to another, and short ways to write many of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 from newel.workflow._base_node import BaseNode
 from newel.workflow.factory import build_node
 
-#: The route of an edge that is followed where no other route of its node was.
+#: The route of an edge that is followed where no other route of its node matched.
 DEFAULT_ROUTE = "__DEFAULT__"
 Route = bool | int | str
 

@@ -12,7 +12,7 @@ from newel_kernel import BaseAgent, BaseTool, Json
 
 
 def build_node(node_like: object, **changes: Any) -> BaseNode:
-    """A node of a node, an agent, a tool, a function or the word START; `changes` are fields of it."""
+    """A node of a node, an agent, a tool, a function or the name START; `changes` are fields of it."""
     changes = {name: value for name, value in changes.items() if value is not None}
     if isinstance(node_like, BaseNode):
         return _changed(node_like, changes) if changes else node_like

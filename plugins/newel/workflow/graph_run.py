@@ -83,7 +83,7 @@ class GraphRun:
             await self._meeting.close()
 
     def _begin(self, run: NodeRun) -> list[Event] | Events | None:
-        """Start a run; the events that it will have. None: its function is to be awaited here."""
+        """Start a run; return the events that it will have, or None where the caller is to await its function."""
         agenda = self._agenda
         step = agenda.steps[run.node.name]
         if step.name in agenda.busy:
@@ -213,7 +213,7 @@ class GraphRun:
         return bool(outputs.by_name or outputs.held or self._agenda.ready or len(self._tasks) > tasks)
 
     async def _release(self) -> Events:
-        """Let go of the outputs that were held, now that no other can come."""
+        """Release the outputs that were held, now that no other can come."""
         for output in self._outputs.release():
             events = output.events
             if output.run is not None:

@@ -45,7 +45,7 @@ class Journal:
         self.message: Content | None = None
 
     def read(self, index: int, event: Event) -> None:
-        """Take in the session's event of that index."""
+        """Read the session's event at that index."""
         if event.author == "user":
             self._read_user(index, event)
             return
@@ -103,8 +103,8 @@ class Journal:
         return record
 
     def root_run(self, name: str, since: int) -> int:
-        """The number of the root run of `name` to go on with: the latest, or the next where nothing of that is newer
-        than `since`, the latest checkpoint of the agents around it.
+        """The number of the root run of `name` to continue: the latest, or the next where nothing of the latest is
+        newer than `since`, the latest checkpoint of the agents around it.
         """
         latest: dict[int, int] = {}
         for path, record in self.records.items():
@@ -144,7 +144,7 @@ def _read(ctx: InvocationContext) -> Journal | None:
 
 def _indices(events: Sequence[Event], invocation_id: str) -> list[int]:
     """Where the invocation's events are, from the latest to the message that started it."""
-    # What the user said to a node in between, in a scope, looks like the message that starts one.
+    # A message of the user to a node, in a scope, looks like the message that starts an invocation.
     indices: list[int] = []
     for index, event in Log(events).backwards():
         if event.invocation_id != invocation_id:

@@ -40,7 +40,7 @@ class Stop:
 class NodeRun(Emitter):
     """One run of `node`, from its input to its outcome.
 
-    Every run goes through `events`, but for functions that a graph calls itself where nobody observes.
+    Every run goes through `events`, except for functions that a graph calls itself where nothing observes.
     """
 
     # Fields that most runs never set are class attributes: a run is made for every step of every graph.
@@ -163,7 +163,7 @@ class NodeRun(Emitter):
             yield event
 
     async def call(self, function: Callable[[NodeRun], object]) -> object:
-        """Call a coroutine function, where an attempt is no more than that; its result, or a Stop."""
+        """Call a coroutine function, where the attempt is no more than that; return its result, or a Stop."""
         failed = True
         try:
             result: object = await function(self)  # type: ignore[misc]  # it gives an awaitable
@@ -203,7 +203,7 @@ class NodeRun(Emitter):
         self.tree.checkpoint.note(self.place.path, state, not (outcome.produced or self.node.is_graph))
 
     def recall(self, chooses: bool = False) -> bool:
-        """Take over the journal's record of this run; whether the run is over, and must not run again.
+        """Take over the journal's record of this run; True where the run is over, and must not run again.
 
         `chooses`: its route decides what follows.
         """

@@ -16,7 +16,7 @@ class PendingOutput:
     """Events that hold an output. They are not committed before it is certain that it is the only one."""
 
     events: list[Event]
-    #: The run that is over with them, where it has no task.
+    #: The run that ends with them, where it has no task.
     run: NodeRun | None = None
     #: What their producer waits for, where it is a task.
     committed: asyncio.Future[None] | None = None
@@ -34,11 +34,11 @@ class Outputs:
         self.held: list[PendingOutput] = []
         #: Whether several nodes may give one.
         self.several = several
-        #: How many producers wait for theirs to be let go.
+        #: How many producers wait for their outputs to be released.
         self.waiting = 0
 
     def add(self, name: str, output: object) -> None:
-        """Take in an output; ValueError where there is another."""
+        """Add an output; ValueError where there is another."""
         self.by_name[name] = output
         if len(self.by_name) > 1:
             raise self._too_many(self.by_name)
@@ -48,7 +48,7 @@ class Outputs:
         return not event.partial and self._path in (event.node_info.output_for or ())
 
     def check(self, name: str, event: Event) -> None:
-        """Refuse an event of the node of that name that holds an output, where another gave one."""
+        """Refuse an event of the node `name` that holds an output, where another node gave one."""
         if self.by_name.keys() - {name} and self.holds(event):
             raise self._too_many({*self.by_name, name})
 
@@ -64,7 +64,7 @@ class Outputs:
             raise self._too_many(names)
 
     def release(self) -> list[PendingOutput]:
-        """What was held, now that no other output can come."""
+        """The outputs that were held, now that no other can come."""
         held, self.held = self.held, []
         return held
 

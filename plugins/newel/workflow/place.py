@@ -12,14 +12,14 @@ class Placement(TypedDict, total=False):
 
     #: Its output is that of the code's run too.
     use_as_output: bool
-    #: It is on a branch of its own, which runs side by side need.
+    #: It is on a branch of its own, as concurrent runs need.
     use_sub_branch: bool
     branch: str | None
     scope: str | None
 
 
 class Place:
-    """The path of a run, whose output its output is, and the author, branch and scope of its events."""
+    """The path of a run, the runs whose output it gives, and the author, branch and scope of its events."""
 
     __slots__ = ("author", "branch", "output_for", "path", "run_id", "scope", "terminal")
 
@@ -31,7 +31,7 @@ class Place:
         self.author = author
         self.branch = branch
         self.scope = scope
-        #: The paths of those whose output this run's is: its own, and those that it ends.
+        #: The paths of the runs whose output this run gives: its own, and those that it ends.
         self.output_for = [self.path]
         #: Whether its output is also that of the run around it.
         self.terminal = False
@@ -59,7 +59,7 @@ class Place:
         )  # fmt: skip
 
     def mark(self, event: Event, invocation_id: str) -> None:
-        """Make `event` one from here."""
+        """Mark `event` as coming from here."""
         event.invocation_id = invocation_id
         event.author = self.author
         event.branch = self.branch

@@ -15,7 +15,7 @@ from newel_kernel import Event
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
-    """How far a run came before. One that is not `over` runs, perhaps with the answers to its questions."""
+    """How far a run came before. A run that is not `over` runs again, perhaps with the answers to its questions."""
 
     over: bool
     #: Whether the checkpoint says that it is over.
@@ -36,7 +36,7 @@ class Recollection:
 def recollect(journal: Journal, node: BaseNode, place: Place, chooses: bool) -> Recollection | None:
     """How far the run of `node` at `place` came; None: it did not begin. `chooses`: its route decides what follows.
 
-    A run whose output is in the journal is over, also where nothing says that it ended, unless it might still have
+    A run whose output is in the journal is over, even where nothing says that it ended, unless it might still have
     chosen a route. A run that asked goes on by its node's `rerun_on_resume`, and waits while questions are open. A run
     that has spoken to the user waits, too, until the user says something to it.
     """

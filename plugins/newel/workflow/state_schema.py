@@ -20,7 +20,7 @@ def declared(schema: Schema) -> list[str]:
 
 
 def check_write(key: str, value: object, schema: Schema) -> None:
-    """Refuse a write that `schema` does not declare; keys with a scope are not the schema's matter."""
+    """Refuse a write that `schema` does not declare; the schema does not cover keys with a scope."""
     if key.startswith(_SCOPES):
         return
     field = schema.model_fields.get(key)

@@ -19,7 +19,7 @@ class Step:
         "starts_nodes", "terminal",
     )  # fmt: skip
 
-    #: Of a node that is a function: how to call it, and the event of what that gives.
+    #: For a node that is a function: how to call it, and how to make the event of its result.
     call: Callable[[Run], object]
     event_of: Callable[[Run, object], Event | None]
 
@@ -43,7 +43,7 @@ class Step:
         self.chooses = False
 
     def lead_to(self, target: Step, route: object) -> None:
-        """Take in an edge."""
+        """Add an edge."""
         target.before.append(self.name)
         if route is not None:
             self.chooses = True

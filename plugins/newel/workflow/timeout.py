@@ -13,7 +13,7 @@ from newel_kernel import Event
 async def limited(events: AsyncGenerator[Event, None], name: str, seconds: float) -> AsyncGenerator[Event, None]:
     """`events` of the node of that name, whose code may take `seconds` in all.
 
-    The time until each event is committed is not its own.
+    The time until each event is committed does not count.
     """
     loop = asyncio.get_running_loop()
     left = seconds

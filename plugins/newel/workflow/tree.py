@@ -24,7 +24,7 @@ class Tree:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the run at work was cancelled, even where its code made something else of that."""
+        """Whether the current run was cancelled, even where its code turned that into something else."""
         return cancellations() > self._cancellations
 
     @property

@@ -13,7 +13,7 @@ Edges = Sequence[Edge]
 
 
 def problems_of(nodes: Nodes, edges: Edges) -> list[str]:
-    """Everything that is wrong with a graph of these, a sentence each."""
+    """Everything that is wrong with a graph of these nodes and edges, a sentence each."""
     names = _duplicate_names(nodes)
     if names:  # the other checks go by name
         return names

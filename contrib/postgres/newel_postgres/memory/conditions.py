@@ -1,4 +1,4 @@
-"""Conditions: whose entries, and which of them, as SQL."""
+"""Conditions: the owner and the filter of a search, as SQL."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Conditions:
     filter: MemoryFilter | None
 
     def sql(self, first: int) -> tuple[str, list[object]]:
-        """What follows the condition on the owner, with parameters from ?`first` on, and their values."""
+        """The SQL after the condition on the owner, with parameters from ?`first` on, and the parameters' values."""
         if self.filter is None:
             return "", []
         since, until = self.filter.since, self.filter.until

@@ -1,4 +1,4 @@
-"""Conversion: a memory's vectors made anew by another embedder, beside the old ones until all are there."""
+"""Conversion: remakes a memory's vectors with another embedder, beside the old ones until all are made."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """Gives the next entries behind a number: number and text."""
+    """Gives the next entries after a number, as number and text."""
 
     after: int
     most: int
@@ -54,9 +54,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Has searches use the new vectors; or gives entries that have none yet, and changes nothing.
+    """Switches searches to the new vectors; or gives the entries that have none yet, and changes nothing.
 
-    Numbers are not given out in the order of commits, so those without a vector may be any.
+    Entry numbers do not follow the order of commits, so any entry may still lack a vector.
     """
 
     generation: int
@@ -83,7 +83,7 @@ class Finish:
 
 @dataclass(frozen=True, slots=True)
 class Clear:
-    """Deletes the vectors of generations before that in use, also of conversions that broke off."""
+    """Deletes the vectors of generations before the one in use, those of aborted conversions included."""
 
     def steps(self, tables: Tables) -> Steps[None]:
         """See `Work`."""

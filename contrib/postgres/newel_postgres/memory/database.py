@@ -1,4 +1,4 @@
-"""MemoryDatabase: work on a memory's tables, one transaction each, tried again while the server is out of reach."""
+"""MemoryDatabase: runs work on a memory's tables, one transaction each, and retries while the server is unreachable."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from newel_postgres.memory.tables import VERSION, Tables
 from newel_postgres.memory.work import Work
 
 T = TypeVar("T")
-#: Whoever makes the tables takes turns by this number.
+#: The advisory lock by which processes take turns at making the tables.
 _LOCK = 0x6D6D7279
 
 
@@ -35,7 +35,7 @@ class MemoryDatabase:
         self._closed = False
 
     async def run(self, work: Work[T]) -> T:
-        """What `work` returns, which is done as a whole or not at all."""
+        """Do `work` as a whole or not at all; return its result."""
         end, pause = elapsed() + self._access.patience, 0.01
         while True:
             try:
@@ -48,7 +48,7 @@ class MemoryDatabase:
                     ) from trouble
             except Rejected as error:
                 raise MemoryStoreError(str(error)) from error
-            await asyncio.sleep(pause * (0.5 + random.random()))  # noqa: S311 - so that two do not meet again
+            await asyncio.sleep(pause * (0.5 + random.random()))  # noqa: S311 - so that two do not collide again
             pause = min(pause * 2, 0.5)
 
     async def _attempt(self, work: Work[T]) -> T:
@@ -68,7 +68,7 @@ class MemoryDatabase:
         self._ready = True
 
     def _is_complete(self) -> Steps[bool]:
-        """Whether all is there that this memory needs."""
+        """Whether everything that this memory needs exists."""
         if (yield from self._tables.version()) != VERSION:
             return False
         return not self._vectors or ((yield from self._tables.extended()) and (yield from self._tables.with_vectors()))
@@ -79,7 +79,7 @@ class MemoryDatabase:
             yield from self._tables.make_vectors()
 
     async def _extended(self, connection: Connection) -> None:
-        """Find pgvector, or have the database take it up."""
+        """Find pgvector, or create the extension."""
         if await driven(connection, self._tables.extended()):
             return
         try:
@@ -106,7 +106,7 @@ class MemoryDatabase:
         return pool
 
     async def close(self) -> None:
-        """Close the connections; it cannot be used any more."""
+        """Close the connections; the database cannot be used afterwards."""
         self._closed = True
         pool = self._pools.pop(asyncio.get_running_loop(), None)
         if pool is not None:

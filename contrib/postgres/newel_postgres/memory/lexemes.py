@@ -1,7 +1,7 @@
-"""Lexemes: the terms of a text or a question as PostgreSQL's full text search has them.
+"""Lexemes: the terms of a text or a question in the form of PostgreSQL's full-text search.
 
-A term begins with the number of its user, so that no list in the index has entries of two. Case and the diacritics
-of Latin, Greek and Cyrillic letters do not count.
+A term begins with the number of its user, so that no list in the index has entries of two users. Case and the
+diacritics of Latin, Greek and Cyrillic letters do not count.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from newel.memory.terms import indexed, queries
 
-#: How much of a text is found by its words, in bytes: a tsvector has at most a megabyte.
+#: The most bytes of a text's terms that are indexed; a tsvector has at most a megabyte.
 _MOST_BYTES = 900_000
 _LAST_POSITION = 16383
 
@@ -25,7 +25,7 @@ class Term(NamedTuple):
 
     @property
     def query(self) -> str:
-        """The same for `tsquery`. Terms have letters, marks and numbers only, so nothing is to be escaped."""
+        """The term for `tsquery`. Terms have letters, marks and numbers only, so nothing needs escaping."""
         return f"'{self.lexeme}'{':*' if self.begins else ''}"
 
 
@@ -44,19 +44,19 @@ def vector(owner: int, text: str) -> tuple[str, int]:
 
 
 def terms(owner: int, text: str, most: int) -> list[Term]:
-    """What to ask for, each once; at most so many."""
+    """The terms to search for, each once, at most `most`."""
     texts = (one.removesuffix("*") for one in queries(owner, text, most))
     begins = (one.endswith("*") for one in queries(owner, text, most))
     return list(dict.fromkeys(Term(_folded(one.strip('"')), prefix) for one, prefix in zip(texts, begins, strict=True)))
 
 
 def facts(metadata: Mapping[str, object]) -> list[str]:
-    """The plain values of metadata, each with its name, as texts that are equal where the values are."""
+    """The plain values of metadata, each with its name, as texts that are equal where the values are equal."""
     return [fact for key, value in metadata.items() if (fact := fact_of(key, value)) is not None]
 
 
 def fact_of(key: str, value: object) -> str | None:
-    """One of them; None where the value is not plain."""
+    """The text of one value; None where the value is not plain."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, str | bool | int | float):

@@ -1,6 +1,6 @@
 """The plugin of memory in PostgreSQL: ``postgresql://user@host/database``, with ``?schema=name`` to choose one.
 
-``embedder=NAME`` beside it names an embedder of a plugin.
+``embedder=NAME`` names an embedder that a plugin registers.
 """
 
 from __future__ import annotations

@@ -10,20 +10,20 @@ from newel_postgres.memory.conditions import Conditions
 from newel_postgres.memory.lexemes import Term, terms
 from newel_postgres.memory.tables import Tables
 
-#: A word that stands in more of the user's entries is common: it says little and costs much to rank by.
+#: A word in more of the user's entries than this is common: it says little and is costly to rank by.
 _COMMON = 1000
 _WORDS = 48
-#: Of bm25: how soon a word that is repeated counts no more, and how much a long text is held against it.
+#: bm25's parameters: how soon repeating a word stops counting, and how much a long text is penalized.
 _REPEATED, _LONG = 1.2, 0.75
 
 
 def by_words(
     tables: Tables, where: Conditions, query: str, entries: int, length: int, most: int
 ) -> Steps[WordRanking]:
-    """The entries that share a word with the query, best first by bm25, and the newest where two are as good.
+    """The entries that share a word with the query, best first by bm25, the newest first where two score the same.
 
-    Entries that have only common words of it come last, those with all of them first, then the newest. The user has so
-    many `entries`, of so many terms together.
+    Entries that share only common words come last: those with all of them first, then the newest. `entries` is how
+    many entries the user has, `length` how many terms they have together.
     """
     query_terms = terms(where.owner, query, _WORDS)
     counts = (yield from _counts(tables, where.owner, query_terms)) if query_terms else []
@@ -48,7 +48,7 @@ def _ranked(
     sql, values = _matching(where, 7)
     words, match = "words", "word.lexeme = asked_for OR (begins AND starts_with(word.lexeme, asked_for))"
     if not any(term.begins for term, _ in rare):
-        # Of an entry's words those that are asked for: the server finds them at once, and unpacks no other.
+        # Only the entry's words that the query has: the server finds them directly, and unpacks no others.
         words, match = "ts_filter(setweight(words, 'A', CAST(?3 AS text[])), '{a}')", "word.lexeme = asked_for"
     sql = (
         f"SELECT number, sum(weight * times * {_REPEATED + 1} / (times + {_REPEATED} * "
@@ -69,13 +69,13 @@ def _ranked(
 
 
 def _matching(where: Conditions, first: int) -> tuple[str, list[object]]:
-    """The owner (?1), the words (?2), and what the filter asks for from ?`first` on."""
+    """The conditions on the owner (?1), the words (?2) and the filter (from ?`first` on), and the filter's values."""
     narrow, values = where.sql(first)
     return f"owner = CAST(?1 AS bigint) AND words @@ CAST(CAST(?2 AS text) AS tsquery){narrow}", values
 
 
 def _counts(tables: Tables, owner: int, query_terms: Sequence[Term]) -> Steps[list[tuple[Term, int]]]:
-    """In how many entries each term stands; one that is a beginning, in how many at most."""
+    """How many entries each term is in; for the beginning of a term, how many at most."""
     sql = f"SELECT lexeme, entries FROM {tables.terms} WHERE owner = ?1 AND lexeme = ANY(CAST(?2 AS text[]))"
     whole = [term.lexeme for term in query_terms if not term.begins]
     rows = (yield Query(sql, (owner, whole))).rows if whole else ()

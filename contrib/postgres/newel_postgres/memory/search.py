@@ -1,4 +1,4 @@
-"""Search: what finds a user's entries, by their words, and by their meaning where there is an embedder."""
+"""Search: finds a user's entries by their words, and by their meaning if the memory has an embedder."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Search:
     limit: int
     filter: MemoryFilter | None
     embedder: Embedder | None
-    #: The query's vector; None: by words alone.
+    #: The query's vector; None searches by words alone.
     vector: str | None
 
     def steps(self, tables: Tables) -> Steps[list[MemoryEntry]]:
         """See `Work`."""
-        if self.embedder is not None:  # one state for all statements: a conversion may end between two of them
+        if self.embedder is not None:  # one snapshot for all statements: a conversion may end between two of them
             yield Query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         sql = (
             f"SELECT {FIELDS}, o.number, o.entries, o.length FROM {tables.embedder} AS v "
@@ -63,7 +63,7 @@ class Search:
             f"WHERE number = ANY(CAST(?1 AS bigint[]))"
         )
         rows = {row[0]: row for row in (yield Query(sql, ([number for number, _ in ranked],))).rows}
-        return [self._entry(rows[number], score) for number, score in ranked if number in rows]  # or forgotten now
+        return [self._entry(rows[number], score) for number, score in ranked if number in rows]  # else just forgotten
 
     def _entry(self, row: Sequence[Any], score: float) -> MemoryEntry:
         number, session, key, is_event, author, timestamp, content, metadata = row

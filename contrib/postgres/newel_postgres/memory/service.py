@@ -19,18 +19,18 @@ from newel_postgres.memory.search import Search
 from newel_postgres.memory.vectors import text_of
 from newel_postgres.memory.work import Add, Forget
 
-#: Where entries go, and events that come without a session.
+#: The session of entries, and of events that come without one.
 _NO_SESSION = ""
-#: How much of a question counts, in characters.
+#: The most characters of a question that count.
 _QUESTION = 8000
 
 
 class PostgresMemoryService(BaseMemoryService):
     """Memory in the database `url` (``postgresql://user:password@host:port/database?schema=name``).
 
-    The arguments are those of PostgresSessionService. With an `embedder` a search also finds what means the same in
-    other words, where the server has pgvector. Only what has text is remembered. Adding again adds nothing; a session
-    that is added again is as it is now.
+    The arguments are those of PostgresSessionService. With an `embedder` a search also finds entries that say the
+    same in other words; the server needs pgvector. Only content with text is remembered. Adding an event again adds
+    nothing; adding a session again brings its entries up to date.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class PostgresMemoryService(BaseMemoryService):
         self._database = MemoryDatabase(access, vectors=embedder is not None)
 
     async def add_session_to_memory(self, session: Session) -> None:
-        """Remember what was said in a session, and nothing of it that is not in it any more."""
+        """Remember what was said in a session, and forget what is no longer in it."""
         rows = [row for event in session.events if (row := row_of_event(event, None)) is not None]
         await self._add(Add(session.app_name, session.user_id, session.id, rows, Existing.WHOLE_SESSION))
 
@@ -65,7 +65,7 @@ class PostgresMemoryService(BaseMemoryService):
         self, *, app_name: str, user_id: str, memories: Sequence[MemoryEntry],
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:  # fmt: skip
-        """Remember given entries; one with a known id replaces it."""
+        """Remember the given entries; an entry with a known id replaces the old one."""
         rows = [row_of_entry(memory, custom_metadata) for memory in memories]
         await self._add(Add(app_name, user_id, _NO_SESSION, rows, Existing.REPLACED))
 
@@ -86,9 +86,8 @@ class PostgresMemoryService(BaseMemoryService):
     ) -> SearchMemoryResponse:
         """At most `limit` entries of the user, best first.
 
-        By words alone the scores are those of bm25; with an embedder they say how well words and vector fit together,
-        and are no measure from one question to another. Raises EmbedderMismatchError where the memory's vectors are
-        another's.
+        Without an embedder the scores are bm25's. With one they say how well words and vector fit together, and cannot
+        be compared between questions. Raises EmbedderMismatchError where another embedder made the memory's vectors.
         """
         check_limit(limit)
         query = query[:_QUESTION].encode(errors="replace").decode()
@@ -99,15 +98,15 @@ class PostgresMemoryService(BaseMemoryService):
         return SearchMemoryResponse(memories=entries)
 
     async def forget_session(self, *, app_name: str, user_id: str, session_id: str) -> int:
-        """Forget what is remembered of a session; how many entries that were."""
+        """Forget a session's entries; return how many there were."""
         return await self._forget(Forget(app_name, user_id, session=session_id))
 
     async def forget_user(self, *, app_name: str, user_id: str) -> int:
-        """Forget everything of a user; how many entries that were."""
+        """Forget a user's entries; return how many there were."""
         return await self._forget(Forget(app_name, user_id))
 
     async def delete_memories(self, *, app_name: str, user_id: str, ids: Iterable[str]) -> int:
-        """Delete entries by their ids, or by those of their events; how many there were."""
+        """Delete entries by their ids, or by their events' ids; return how many there were."""
         return await self._forget(Forget(app_name, user_id, keys=list(ids)))
 
     async def _forget(self, forget: Forget) -> int:
@@ -115,9 +114,9 @@ class PostgresMemoryService(BaseMemoryService):
         return await self._database.run(forget)
 
     async def reindex(self) -> int:
-        """Make the vectors of all entries anew by this service's embedder; how many there were.
+        """Remake the vectors of all entries with this service's embedder; return how many there were.
 
-        Until all are there the old ones stay in use; a reindex that does not end changes nothing.
+        The old vectors stay in use until all are made; a reindex that does not finish changes nothing.
         """
         embedder = needed(self._embedder)
         generation = await self._database.run(Begin())
@@ -125,7 +124,7 @@ class PostgresMemoryService(BaseMemoryService):
         while rows := await self._database.run(Following(last, embedder.batch)):
             await self._database.run(Step(generation, rows, await self._embed([text for _, text in rows])))
             last, count = rows[-1][0], count + len(rows)
-        while rows := await self._database.run(Finish(generation, embedder)):  # what came meanwhile
+        while rows := await self._database.run(Finish(generation, embedder)):  # entries that came meanwhile
             await self._database.run(Step(generation, rows, await self._embed([text for _, text in rows])))
             count += len(rows)
         await self._database.run(Clear())

@@ -1,4 +1,4 @@
-"""Tables: those of a memory, and what makes them."""
+"""Tables: a memory's tables, and the statements that make them."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _SCHEMA = (
         UNIQUE (owner, session, key))""",
     "CREATE INDEX newel_memory_words ON {entries} USING gin (words)",
 )
-#: One row: whose vectors a search uses (no name: none), and the last generation of vectors that was begun.
+#: One row: the embedder whose vectors a search uses (no name: no vectors), and the last generation that was begun.
 _SECOND = (
     "CREATE TABLE {embedder} (name text, dimension integer NOT NULL DEFAULT 0, generation bigint NOT NULL DEFAULT 0, "
     "begun bigint NOT NULL DEFAULT 0)",
     "INSERT INTO {embedder} DEFAULT VALUES",
-    # Every search reads what an insert has put off, once for each of its words.
+    # With it, every search reads the entries that inserts left pending, once for each of its words.
     "ALTER INDEX {place}newel_memory_words SET (fastupdate = off)",
 )
-#: In how many of a user's entries each word stands: to count them in the index takes milliseconds for a common word.
+#: How many of a user's entries each word is in: counting them in the index takes milliseconds for a common word.
 _THIRD = (
     "LOCK TABLE {entries} IN SHARE ROW EXCLUSIVE MODE",
     """CREATE TABLE {terms} (
@@ -41,8 +41,8 @@ _THIRD = (
     "INSERT INTO {terms} (owner, lexeme, entries) SELECT owner, lexeme, count(*) "
     "FROM {entries}, unnest(tsvector_to_array(words)) AS lexeme GROUP BY owner, lexeme",
 )
-#: Vectors of any dimension, so that a conversion is rows and no table. The bits are in rows of their own: reading all
-#: of a user's has to be little to read.
+#: Vectors of any dimension, so that a conversion adds rows and no table. The bits have their own table: a search reads
+#: all of a user's bits, so their rows have to be small.
 _VECTORS = (
     "DROP TABLE IF EXISTS {vectors}, {bits}",
     """CREATE TABLE {vectors} (
@@ -56,12 +56,12 @@ _VECTORS = (
     "UPDATE {embedder} SET name = NULL",
 )
 _OURS = "n.nspname = coalesce(nullif(CAST(?1 AS text), ''), current_schema())"
-#: Asked of the rows: what `to_regclass` says may be from before another process's transaction.
+#: Read from the catalog's rows: the answer of `to_regclass` may date from before another process's transaction.
 _THERE = (
     "SELECT 1 FROM pg_catalog.pg_class AS t JOIN pg_catalog.pg_namespace AS n ON n.oid = t.relnamespace "
     f"WHERE t.relname = 'newel_memory_schema' AND {_OURS}"
 )
-#: The column goes with the extension, where that is dropped and made anew.
+#: Dropping the extension drops the column, even if the extension is created again.
 _WITH_VECTORS = (
     "SELECT 1 FROM pg_catalog.pg_class AS t JOIN pg_catalog.pg_namespace AS n ON n.oid = t.relnamespace "
     "JOIN pg_catalog.pg_attribute AS c ON c.attrelid = t.oid AND c.attname = 'vector' AND NOT c.attisdropped "
@@ -71,7 +71,7 @@ _EXTENSION = (
     "SELECT n.nspname, e.extversion FROM pg_catalog.pg_extension AS e "
     "JOIN pg_catalog.pg_namespace AS n ON n.oid = e.extnamespace WHERE e.extname = 'vector'"
 )
-#: The first pgvector that has bits.
+#: The first version of pgvector that has bits.
 _OLDEST = (0, 7)
 
 
@@ -89,7 +89,7 @@ class Tables:
         self.embedder = f"{place}newel_memory_embedder"
         self.vectors = f"{place}newel_memory_vectors"
         self.bits = f"{place}newel_memory_bits"
-        #: What stands before the names of pgvector, once `extended` has found it.
+        #: The prefix of pgvector's names, once `extended` has found the extension.
         self.extension = ""
         self._version = f"{place}newel_memory_schema"
 
@@ -107,7 +107,7 @@ class Tables:
         return version
 
     def make(self) -> Steps[None]:
-        """Make the tables, in a transaction that nobody else has at the same time."""
+        """Make the tables, in a transaction that no other process runs at the same time."""
         version = yield from self.version()
         if version == VERSION:
             return
@@ -123,7 +123,7 @@ class Tables:
         yield Query(f"UPDATE {self._version} SET version = ?1", (VERSION,))
 
     def extended(self) -> Steps[bool]:
-        """Whether the database has pgvector, which may stand in any schema."""
+        """Whether the database has pgvector, which may be in any schema."""
         rows = (yield Query(_EXTENSION)).rows
         if not rows:
             return False
@@ -137,11 +137,11 @@ class Tables:
         return True
 
     def with_vectors(self) -> Steps[bool]:
-        """Whether the tables of vectors are there."""
+        """Whether the tables of vectors exist."""
         return bool((yield Query(_WITH_VECTORS, (self._schema,))).rows)
 
     def make_vectors(self) -> Steps[None]:
-        """Make the tables of vectors where they are not there, in a transaction as for `make`."""
+        """Make the tables of vectors if they do not exist, in a transaction as for `make`."""
         if not (yield from self.with_vectors()):
             yield from self._run(_VECTORS)
 

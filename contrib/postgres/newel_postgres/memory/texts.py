@@ -1,4 +1,4 @@
-"""Texts: names as PostgreSQL can hold them, which has no NUL, and back."""
+"""Texts: names as PostgreSQL, which allows no NUL, can hold them, and back."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ def stored(name: str) -> str:
 
 
 def maybe(name: str | None) -> str | None:
-    """The same, or None."""
+    """The same as `stored`; None stays None."""
     return None if name is None else stored(name)

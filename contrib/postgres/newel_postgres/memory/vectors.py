@@ -1,8 +1,8 @@
-"""Vectors: those of each entry, whole and as one bit a number, by which a search finds its candidates.
+"""Vectors: each entry's vector, whole and as one bit a number; a search finds its candidates by the bits.
 
-A user's bits are all compared, so that no other user's entries change what is found or how fast; decision 0019 has the
-figures beside an index of neighbours. The best of them are then compared exactly, and so is everything where a user
-has few entries.
+A search compares all of a user's bits, so that other users' entries change neither what it finds nor how fast;
+decision 0019 has the figures, compared with an index of neighbours. It then compares the best candidates exactly.
+Where a user has few entries, it compares all of them exactly.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from newel_postgres.memory.conditions import Conditions
 from newel_postgres.memory.tables import Tables
 from newel_postgres.memory.texts import read, stored
 
-#: Up to so many entries all are compared exactly.
+#: Up to this many entries, all are compared exactly.
 FEW = 2000
 #: How many candidates the bits give.
 _CANDIDATES = 400
 #: The columns of the one row that `vectors_in` reads.
 FIELDS = "v.name, v.dimension, v.generation"
-#: Whoever adds entries holds it together with others; whoever changes which vectors count has it alone.
+#: The advisory lock of the vectors: adding entries shares it, changing which vectors count takes it exclusively.
 _LOCK = 0x6D6D7276
 
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """Whose vectors a memory uses, and of how many numbers; `generation` tells one conversion's from the next."""
+    """The embedder and the dimension of the vectors in use; `generation` tells one conversion's from the next."""
 
     name: str
     dimension: int
@@ -43,12 +43,12 @@ def locked(alone: bool) -> str:
 
 
 def stored_vectors(tables: Tables) -> Steps[Vectors | None]:
-    """What the memory has; None: no vectors."""
+    """The vectors in use; None where the memory has no vectors."""
     return vectors_in((yield Query(f"SELECT {FIELDS} FROM {tables.embedder} AS v")).rows[0])
 
 
 def vectors_in(row: Sequence[object]) -> Vectors | None:
-    """The same, of a row that begins with FIELDS."""
+    """The same, from a row that begins with FIELDS."""
     name, dimension, generation = row[:3]
     if name is None:
         return None
@@ -59,7 +59,7 @@ def vectors_in(row: Sequence[object]) -> Vectors | None:
 
 
 def agreed(tables: Tables, has: Vectors | None, embedder: Embedder | None) -> Steps[None]:
-    """Raise EmbedderMismatchError where what the memory has is not the embedder's."""
+    """Raise EmbedderMismatchError where the memory's vectors are not the embedder's."""
     if has is None:
         if embedder is not None and (yield Query(f"SELECT 1 FROM {tables.entries} LIMIT 1")).rows:
             raise no_vectors()
@@ -74,14 +74,14 @@ def begun(tables: Tables) -> Steps[int]:
 
 
 def adopted(tables: Tables, embedder: Embedder, generation: int) -> Steps[Vectors]:
-    """From now on these are the memory's vectors."""
+    """Make a generation the vectors in use."""
     sql = f"UPDATE {tables.embedder} SET name = ?1, dimension = ?2, generation = ?3"
     yield Query(sql, (stored(embedder.name), embedder.dimension, generation))
     return Vectors(embedder.name, embedder.dimension, generation)
 
 
 def put(tables: Tables, generation: int, numbers: Sequence[int], texts: Sequence[str]) -> Steps[None]:
-    """Store the vectors of entries; of those that were forgotten meanwhile, and of those that have theirs, none."""
+    """Store the vectors of entries, except entries that were forgotten meanwhile or already have theirs."""
     vector = f"{tables.extension}vector"
     columns = "(number, generation, owner, {}) SELECT number, CAST(?1 AS bigint), owner, {} FROM new"
     yield Query(
@@ -98,9 +98,9 @@ def put(tables: Tables, generation: int, numbers: Sequence[int], texts: Sequence
 def nearest(
     tables: Tables, of: Vectors, vector: str, where: Conditions, entries: int, most: int, also: Sequence[int]
 ) -> Steps[list[tuple[int, float]]]:
-    """The entries whose vectors are nearest, `most` at least, and the others that are named, each with its cosine.
+    """The entries whose vectors are nearest, at least `most`, and the entries in `also`, each with its cosine.
 
-    The user has so many `entries`.
+    `entries` is how many entries the user has.
     """
     narrow, values = where.sql(5)
     others = "CAST(?4 AS bigint[])"
@@ -109,7 +109,7 @@ def nearest(
         several, params = where.sql(2)
         sql = f"SELECT 1 FROM {tables.entries} WHERE owner = ?1{several} LIMIT {FEW + 1:d}"
         entries = int((yield Query(f"SELECT count(*) FROM ({sql}) AS chosen", (where.owner, *params))).rows[0][0])
-    # As a query of its own it is computed once, and not for each row.
+    # As a subquery it is computed once, and not for each row.
     question = f"(SELECT CAST(CAST(?3 AS text) AS {tables.extension}vector))"
     if entries > FEW:
         bits = f"(SELECT {tables.extension}binary_quantize(CAST(CAST(?3 AS text) AS {tables.extension}vector)))"

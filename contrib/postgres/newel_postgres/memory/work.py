@@ -30,12 +30,12 @@ from newel_postgres.memory.vectors import (
 
 R_co = TypeVar("R_co", covariant=True)
 _AT_ONCE = 200
-#: Between facts, none of which has it.
+#: Separates facts; no fact contains it.
 _UNIT = "\x1f"
 
 
 class Work(Protocol[R_co]):
-    """Statements, and what they come to."""
+    """Statements, and their result."""
 
     def steps(self, tables: Tables) -> Steps[R_co]:
         """The statements of one transaction."""
@@ -43,7 +43,7 @@ class Work(Protocol[R_co]):
 
 @dataclass(frozen=True, slots=True)
 class Add:
-    """Adds rows to a session of a user; `existing` says what becomes of those that are there."""
+    """Adds rows to a session of a user; `existing` says what happens to rows that already exist."""
 
     app: str
     user: str
@@ -85,7 +85,7 @@ class Add:
         return []
 
     def _owner(self, tables: Tables, make: bool) -> Steps[tuple[Vectors | None, int | None]]:
-        """What the memory's vectors are and the number of the user, neither of which changes before the end."""
+        """The memory's vectors and the user's number; neither changes before the transaction ends."""
         alone = make and self.embedder is not None and (yield from stored_vectors(tables)) is None
         names = (stored(self.app), stored(self.user))
         if make:
@@ -113,7 +113,7 @@ class Add:
 
 @dataclass(frozen=True, slots=True)
 class Forget:
-    """Takes a user's entries out: all, or those of a session, of some keys; the result is how many there were."""
+    """Deletes a user's entries: all, those of a session, or those with some keys. The result is how many there were."""
 
     app: str
     user: str
@@ -137,7 +137,7 @@ class Forget:
 
 
 def _deleted(tables: Tables, owner: int, which: str, values: Sequence[object]) -> Steps[int]:
-    """Delete the entries of an owner, `which` with the values from ?2 on; how many there were."""
+    """Delete an owner's entries that meet the condition `which` (`values` from ?2 on); return how many there were."""
     sql = (
         f"WITH gone AS (DELETE FROM {tables.entries} WHERE owner = ?1 AND {which} RETURNING length, words), "
         f"said AS (SELECT lexeme, count(*) AS times FROM gone, unnest(tsvector_to_array(words)) AS lexeme GROUP BY 1), "
@@ -158,7 +158,7 @@ def _counted(tables: Tables, owner: int, entries: int, length: int) -> Steps[Non
 
 
 def _inserted(tables: Tables, owner: int, session: str, rows: Sequence[Row]) -> Steps[list[int]]:
-    """Insert the entries; their numbers."""
+    """Insert the entries; return their numbers."""
     vectors = [vector(owner, row.text) for row in rows]
     metadata: list[Json] = [from_json(row.metadata) for row in rows]
     columns: list[list[Any]] = [

@@ -1,4 +1,4 @@
-"""house_rules: every model is told the rules of the house, behind the agent's own instruction."""
+"""house_rules: every model gets the rules of the house, after the agent's own instruction."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ def register_settings() -> type[BaseModel]:
 
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
-    """The processor `house_rules`: behind `identity` where that is, and before the conversation anyway."""
+    """The processor `house_rules`: after `identity` where that is enabled, and always before the conversation."""
     return [RequestProcessor(name="house_rules", run=run, after=("identity?",), before=("contents",))]

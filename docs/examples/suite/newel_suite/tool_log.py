@@ -1,6 +1,6 @@
 """tool_log: a line for each tool call: who called what, how it ended, how long it took.
 
-It has no arguments: they may be secret.
+The line leaves out the arguments: they may be secret.
 """
 
 from __future__ import annotations
@@ -30,5 +30,5 @@ def wrap(call: ToolCall) -> ToolCall:
 
 @hookimpl
 def register_tool_policies() -> list[ToolPolicy]:
-    """The policy `tool_log`, right inside of what shortens results."""
+    """The policy `tool_log`, right inside the policy that shortens results."""
     return [ToolPolicy(name="tool_log", wrap=wrap, after=("tool_results?", "malformed_calls?"))]

@@ -30,9 +30,9 @@ class BaseAgent(BaseModel):
 
     #: Whether it may hand the conversation to other agents of its tree.
     transfers: ClassVar[bool] = False
-    #: What the kernel has made of the agent's fields (see preparation.Plan).
+    #: The plan that the kernel has made from the agent's fields (see preparation.Plan).
     plan: ClassVar[Any] = None
-    #: Of a root: how often a field of an agent in its tree was assigned. What was made of fields holds until then.
+    #: Of a root: how often a field of an agent in its tree was assigned. A plan is valid until this number changes.
     edits: ClassVar[int] = 0
 
     @field_validator("name")
@@ -63,7 +63,7 @@ class BaseAgent(BaseModel):
     def __setattr__(self, name: str, value: object) -> None:
         before = self.root_agent
         super().__setattr__(name, value)
-        for root in {id(one): one for one in (before, self.root_agent)}.values():  # two where it changes its parent
+        for root in {id(one): one for one in (before, self.root_agent)}.values():  # two if its parent changed
             root.__dict__["edits"] = root.edits + 1
 
     @property
@@ -75,7 +75,7 @@ class BaseAgent(BaseModel):
         return agent
 
     def walk(self) -> Iterator[BaseAgent]:
-        """The agents of this subtree, this one first, each before those below it."""
+        """The agents of this subtree, this one first, each before its sub-agents."""
         yield self
         for agent in self.sub_agents:
             yield from agent.walk()
@@ -93,7 +93,7 @@ class BaseAgent(BaseModel):
 
     @property
     def hooked(self) -> bool:
-        """Whether the agent has callbacks of its own around its run."""
+        """Whether the agent has its own callbacks around its run."""
         return False
 
     def callbacks(self, hook: str) -> Callbacks:
@@ -105,7 +105,7 @@ class BaseAgent(BaseModel):
         return self.enter(parent_context)
 
     def enter(self, parent_context: InvocationContext, within: Operation | None = None) -> AsyncGenerator[Event, None]:
-        """The same for a driver: the run is a part of the operation `within`, else of the one that is current."""
+        """As `run_async`, for a driver: the run is a part of the operation `within`, else of the current one."""
         ctx = parent_context if parent_context.agent is self else parent_context.for_agent(self)
         hooked = ctx.composition.agents_hooked or self.hooked
         events = self._between_callbacks(ctx) if hooked or ctx.end_invocation else self._work(ctx)
@@ -113,7 +113,7 @@ class BaseAgent(BaseModel):
         return events if parent is None else parent.child("agent", self.name, ctx, self).stream(events)
 
     async def _between_callbacks(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        """The agent's events with what the callbacks answer before and after it (S0 §2.1)."""
+        """The agent's events, with the answers of the callbacks before and after them (S0 §2.1)."""
         if (early := await _around(ctx, "before_agent_callback")) is not None:
             yield early
         if ctx.end_invocation:
@@ -134,12 +134,12 @@ class BaseAgent(BaseModel):
         raise NotImplementedError(f"{type(self).__name__} does not implement _run_async_impl")
 
     def _run_live_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        """The same in a live run."""
+        """As `_run_async_impl`, in a live run."""
         raise FeatureUnavailableError(f"{type(self).__name__} {self.name!r} has no live mode: use run_async")
 
 
 async def _around(ctx: InvocationContext, hook: str) -> Event | None:
-    """before_agent or after_agent: an event where one answered or changed state, else None."""
+    """Run before_agent or after_agent: an event if a callback answered or changed state, else None."""
     round_ = ctx.round_of(hook)
     if round_ is None:
         return None

@@ -20,7 +20,7 @@ from newel_types import Content
 class LiveCapabilities:
     """What a model can do over a live connection. Audio is signed 16-bit PCM, little-endian, mono."""
 
-    #: The sample rates that it takes, in Hz, the best one first; what has another rate is refused.
+    #: The sample rates that it takes, in Hz, the best one first; other rates are refused.
     input_rates: tuple[int, ...] = (16000,)
     #: The sample rate of its speech, in Hz.
     output_rate: int = 24000
@@ -32,13 +32,13 @@ class LiveCapabilities:
     manual_activity: bool = True
     #: Takes content that does not yet end the user's turn (`send_partial`).
     partial_content: bool = True
-    #: Gives handles with which a session goes on over another connection.
+    #: Gives handles with which a session continues over another connection.
     resumption: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCapabilities:
-    """What a model can do; asked of the model, never guessed from its name."""
+    """What a model can do, as the model declares it; never guessed from its name."""
 
     #: An answer in a JSON schema; the same in a request with function tools.
     output_schema: bool = True
@@ -49,21 +49,21 @@ class ModelCapabilities:
     #: Media in messages and in tool results: ``image``, ``pdf``, ``audio``, ``video``.
     media: frozenset[str] = frozenset({"image", "pdf"})
     result_media: frozenset[str] = frozenset({"image", "pdf"})
-    #: How thinking is configured: ``budget``, ``effort`` (``xhigh`` too), ``adaptive`` (as much as the model holds
-    #: right), ``off``; ``display``: thoughts are shown only if that is asked for. Empty: not at all.
+    #: How thinking is configured: ``budget``, ``effort`` (``xhigh`` too), ``adaptive`` (as much as the model sees
+    #: fit), ``off``; ``display``: thoughts are shown only on request. Empty: not at all.
     thinking: frozenset[str] = frozenset()
     #: Sampling settings that have an effect: ``temperature``, ``top_p``, ``top_k``; ``either``: one of the first two.
     sampling: frozenset[str] = frozenset({"temperature", "top_p"})
-    #: System messages; requests whose start the service can cache.
+    #: System messages; caching of a request's start by the service.
     system: bool = True
     caching: bool = False
-    #: Tool calls come back with the signature that they came with.
+    #: Tool calls must be sent back with the signature that they came with.
     signed_calls: bool = False
     #: Runs code itself (the built-in code execution tool).
     code_execution: bool = False
     #: Keeps the conversation itself (the Interactions API).
     interactions: bool = False
-    #: What it can do over a bidirectional live connection; None: it offers none.
+    #: What it can do over a bidirectional live connection; None: it offers no such connection.
     live: LiveCapabilities | None = None
 
 
@@ -76,9 +76,9 @@ class BaseLlm(BaseModel, ABC):
     model: str
 
     capabilities: ClassVar[ModelCapabilities] = ModelCapabilities()
-    #: Who serves it, in the words of OpenTelemetry's `gen_ai.provider.name`; empty: traces name its class.
+    #: Its provider, as OpenTelemetry's `gen_ai.provider.name` has it; empty: traces name its class.
     provider_name: ClassVar[str] = ""
-    #: Whether calls go through a network: then policies may stand around them.
+    #: Whether calls go over a network, so that policies may wrap them.
     networked: ClassVar[bool] = False
 
     @classmethod
@@ -99,8 +99,8 @@ class BaseLlm(BaseModel, ABC):
     def connect(self, llm_request: LlmRequest) -> AbstractAsyncContextManager[BaseLlmConnection]:
         """Open a live connection; an async context manager that gives a `BaseLlmConnection`.
 
-        Entering raises ConnectionError where the service cannot be reached or the connection breaks at once: it may
-        be tried again. Leaving closes the connection, within 2 s also where the service does not answer.
+        Entering raises ConnectionError where the service cannot be reached or the connection breaks at once: the
+        caller may try again. Leaving closes the connection, within 2 s even if the service does not answer.
         """
         raise FeatureUnavailableError(f"the model {self.model!r} offers no live connection: choose another one")
 
@@ -108,20 +108,20 @@ class BaseLlm(BaseModel, ABC):
 class BaseLlmConnection(ABC):
     """A bidirectional connection to a model. One task sends, another one receives.
 
-    Whatever it raises, its SDK's errors included, is one of these: ConnectionError says that the connection was lost,
-    and a session with a handle goes on over another one; ValueError says that an input cannot be sent as it is, and
-    nothing of it was. After its end every method that sends raises ConnectionError.
+    It raises only two errors, also in place of its SDK's: ConnectionError says that the connection was lost (a session
+    with a handle continues over another one); ValueError says that an input cannot be sent as it is, and that none
+    of it was sent. After the connection's end every method that sends raises ConnectionError.
     """
 
-    #: How many inputs (calls of methods that send) the service is known to have taken, counted from the connection's
-    #: first; None: it does not say. After a loss the others are sent again over the next connection.
+    #: How many inputs (calls of methods that send) the service is known to have taken, from the connection's first on;
+    #: None: the service does not say. After a loss the other inputs are sent again over the next connection.
     inputs_taken: int | None = None
 
     @abstractmethod
     async def send_history(self, history: list[Content]) -> None:
-        """Send the conversation so far, as the first thing; the model answers if the last content is the user's.
+        """Send the conversation so far, before anything else; the model answers if the last content is the user's.
 
-        Audio is left out: it was transcribed. Not called where the request has a handle to resume with.
+        Audio is left out: it was transcribed. Not called if the request has a handle to resume with.
         """
 
     @abstractmethod
@@ -133,32 +133,32 @@ class BaseLlmConnection(ABC):
         await self._send_content(content, partial=True)
 
     async def _send_content(self, content: Content, *, partial: bool = False) -> None:
-        """The released name of what a connection with partial turns overrides; here each content is a turn."""
+        """The released name of what a connection with partial turns overrides; by default each content is a turn."""
         await self.send_content(content)
 
     @abstractmethod
     async def send_realtime(self, blob: Any) -> None:
-        """Send what is going on, without waiting for a turn.
+        """Send live input, without waiting for a turn.
 
         A Blob of audio (``audio/pcm;rate=16000``) or of an image; ActivityStart and ActivityEnd, where the client says
-        when the user speaks; a LiveClientRealtimeInput with `audio_stream_end`, once the microphone is off: what the
-        service still holds is to be heard as it is. Where `inputs_taken` is None, it counts as taken once this has
-        returned, and is not sent again.
+        when the user speaks; a LiveClientRealtimeInput with `audio_stream_end`, once the microphone is off: the service
+        then takes the audio that it still holds as complete. Where `inputs_taken` is None, an input counts as taken
+        once this has returned, and is not sent again.
         """
 
     @abstractmethod
     def receive(self) -> AsyncGenerator[LlmResponse, None]:
-        """Yield what the model sends: up to the end of a turn, or of the connection. It is called again until then.
+        """Yield the model's messages, up to the end of a turn or of the connection. Call it again until the latter.
 
         Returning without a response says that the connection was closed, normally or by `close`. ConnectionError says
-        that it was lost (where it has a `code` of 1000, the service closed it normally: without a handle that is an
-        end as well). What the service refuses, and a message that cannot be read, is a response with `error_code` and
-        `error_message`, after which the connection may go on or end.
+        that it was lost (with a `code` of 1000 the service closed it normally: without a handle, that is an end as
+        well). A refusal by the service, or a message that cannot be read, is a response with `error_code` and
+        `error_message`, after which the connection may continue or end.
 
-        Text comes in pieces with `partial`, then whole, before what ends it: `turn_complete`, `interrupted`, a call.
+        Text comes in pieces with `partial`, then whole, before `turn_complete`, `interrupted` or a call ends it.
         So do `input_transcription` and `output_transcription`: pieces with `partial`, then their sum with `finished`.
         Audio is `inline_data` in pieces, never twice and never `partial`. `go_away`, `live_session_resumption_update`,
-        `usage_metadata`, `voice_activity` and `tool_call_cancellation` come each in a response of its own. An
+        `usage_metadata`, `voice_activity` and `tool_call_cancellation` each come in a separate response. An
         unknown message is left out, and reported once for its kind in a response with `error_code`.
         """
 

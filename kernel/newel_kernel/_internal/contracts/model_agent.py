@@ -21,7 +21,7 @@ class ModelAgent(Protocol):
 
     @property
     def tools(self) -> Sequence[object]:
-        """Tools, toolsets, and what `as_tools` makes tools of."""
+        """Tools, toolsets, and entries that `as_tools` turns into tools."""
 
     def new_request(self) -> LlmRequest:
         """An empty request, for the request chain to prepare."""
@@ -30,7 +30,7 @@ class ModelAgent(Protocol):
         """The model that answers."""
 
     def as_tools(self, entry: object, ctx: InvocationContext) -> Sequence[BaseTool]:
-        """The tools of one entry of `tools` that is no toolset."""
+        """The tools of one entry of `tools` that is not a toolset."""
 
     def plain_tools(self, ctx: InvocationContext) -> Sequence[BaseTool] | None:
-        """The agent's tools where each of them only declares itself; else None."""
+        """The agent's tools if each of them only declares itself, else None."""

@@ -35,7 +35,7 @@ class LlmRequest:
         self.model = model
         self.contents: list[Content] = contents if contents is not None else SharedContents()
         self._config = config
-        #: What the configuration will hold, until it is put together.
+        #: Parts of the configuration, until it is put together.
         self._instructions: list[str] = []
         self._declarations: list[FunctionDeclaration] = []
         self._labels: dict[str, str] | None = None
@@ -64,13 +64,13 @@ class LlmRequest:
 
     @property
     def stash(self) -> Stash:
-        """What processors and providers pass on with the request."""
+        """Values that processors and providers pass on with the request."""
         if self._stash is None:
             self._stash = Stash()
         return self._stash
 
     def set_default_label(self, name: str, value: str) -> None:
-        """Label the call, unless it has that label; a configuration that is set later has it too."""
+        """Label the call, unless it has that label; a configuration that is set later gets it too."""
         self._labels = {name: value, **(self._labels or {})}
         if self._config is None:
             return
@@ -99,7 +99,7 @@ class LlmRequest:
             config.system_instruction = _with_text(present, text)
 
     def append_tools(self, tools: Sequence[BaseTool]) -> None:
-        """Declare `tools` to the model and make them dispatchable; a second tool of one name is refused."""
+        """Declare `tools` to the model and make them dispatchable; a second tool with the same name is refused."""
         declarations = []
         for tool in tools:
             declaration = tool._get_declaration()
@@ -146,7 +146,7 @@ class LlmRequest:
             setattr(new, name, value)
         return new
 
-#: Copying an empty one costs half of making one; constructed, for nothing is built for it at import.
+#: Copying an empty one costs half of making one; `model_construct` builds no validator at import.
 _BLANK = GenerateContentConfig.model_construct()
 _BLANK_TOOL = Tool.model_construct()
 

@@ -75,7 +75,7 @@ class LlmResponse(Record):
     citation_metadata: CitationMetadata | None = None
     interaction_id: str | None = None
     voice_activity: VoiceActivity | None = None
-    #: The calls that need no result any more; of a live connection, and on no event.
+    #: The calls that need no result any more; only from a live connection, and never on an event.
     tool_call_cancellation: LiveServerToolCallCancellation | None = None
 
     def __init__(
@@ -130,7 +130,7 @@ class LlmResponse(Record):
         return cls(error_code="UNKNOWN_ERROR", error_message="Unknown error.", **common)
 
 
-#: The rare fields of a response that has none, as most.
+#: The value that all responses without rare fields share; most have none.
 NO_SPARSE: SparseValues = LlmResponse.no_sparse
 
 

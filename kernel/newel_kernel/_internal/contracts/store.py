@@ -72,8 +72,8 @@ class BaseSessionService(ABC):
     async def append_event(self, session: Session, event: Event) -> Event:
         """Commit `event` and apply it to `session`. A partial event is returned as it is.
 
-        This part applies an event that the store has committed: the state takes its delta, ``temp:`` keys
-        leave it, and the event is frozen.
+        This base method applies an event that the store has committed: the state takes its delta, ``temp:`` keys
+        are dropped from the delta, and the event is frozen.
         """
         if event.partial:
             return event

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Effect(StrEnum):
-    """What repeating a tool call may do, which decides what a resumed invocation may repeat."""
+    """The effect of repeating a tool call; it decides whether a resumed invocation may repeat the call."""
 
     PURE = "pure"
     IDEMPOTENT = "idempotent"
@@ -31,7 +31,7 @@ class BaseTool:
     name: str
     description: str
     is_long_running: bool = False
-    #: Whether a call that returns nothing gets its result later, by an event that somebody else makes.
+    #: Whether a call that returns nothing gets its result later, in an event made elsewhere.
     defers_response: bool = False
     effect: Effect = Effect.IDEMPOTENT
     custom_metadata: Json | None = None
@@ -58,7 +58,7 @@ class BaseTool:
         return f"{type(self).__module__}.{type(self).__qualname__}"
 
     def _get_declaration(self) -> FunctionDeclaration | None:
-        """What the model is told about the tool; None for a tool that the model cannot call by name."""
+        """The tool's declaration for the model; None for a tool that the model cannot call by name."""
         return None
 
     async def run_async(self, *, args: Json, tool_context: Context) -> Any:
@@ -71,14 +71,14 @@ class BaseTool:
 
 
 class UnknownTool(BaseTool):
-    """Stands, before hooks, for a tool that a model called and that there is not."""
+    """Represents, for hooks, a tool that a model called but that does not exist."""
 
     def __init__(self, name: str, available: Iterable[str]) -> None:
         super().__init__(name=name, description="Tool not found")
         self.error = ValueError(f"Tool '{name}' not found.\nAvailable tools: {', '.join(available)}")
 
     async def run_async(self, *, args: Json, tool_context: Context) -> NoReturn:
-        """Raise the error that names the tools that there are."""
+        """Raise the error that names the available tools."""
         raise self.error
 
 

@@ -73,7 +73,7 @@ def before_model_callback(callback_context: Context, llm_request: LlmRequest) ->
 
 @hookspec
 def on_model_error_callback(callback_context: Context, llm_request: LlmRequest, error: Exception) -> LlmResponse | None:
-    """Interceptor, when the model call raised: an LlmResponse is used instead of an answer, else it is raised.
+    """Interceptor, when the model call raised: an LlmResponse is used as its answer, else the error is raised.
 
     >>> class Sorry(BasePlugin):
     ...     async def on_model_error_callback(self, *, callback_context, llm_request, error):
@@ -137,7 +137,7 @@ def after_tool_callback(
 
 @hookspec
 def after_agent_callback(agent: BaseAgent, callback_context: Context) -> Content | None:
-    """Interceptor, after an agent ran: a Content is one more event of it.
+    """Interceptor, after an agent ran: a Content becomes one more event of the agent.
 
     >>> class Sign(BasePlugin):
     ...     async def after_agent_callback(self, *, agent, callback_context):
@@ -149,7 +149,7 @@ def after_agent_callback(agent: BaseAgent, callback_context: Context) -> Content
 
 @hookspec
 def on_event_callback(invocation_context: InvocationContext, event: Event) -> Event | None:
-    """Interceptor, before an event is stored and yielded: the fields of an Event are merged onto it.
+    """Interceptor, before an event is stored and yielded: the fields of a returned Event are merged into it.
 
     >>> class Mark(BasePlugin):
     ...     async def on_event_callback(self, *, invocation_context, event):

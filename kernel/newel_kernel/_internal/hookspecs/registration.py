@@ -1,8 +1,8 @@
-"""Registration hooks of what the kernel runs: processors, policies, prologues, epilogues, observers, turns.
+"""Registration hooks for what the kernel runs: processors, policies, prologues, epilogues, observers, turns.
 
 They are synchronous and called once, when a distribution is composed. Each returns a list of frozen
 descriptors (`kinds`). An implementation may take `settings`, a mapping from a plugin's name
-to its validated settings. The examples run as doctests, with the public names of the packages at hand.
+to its validated settings. The examples run as doctests, with the public names of the packages imported.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def register_prologues(settings: Settings) -> Sequence[Prologue]:
 
 @hookspec
 def register_epilogues(settings: Settings) -> Sequence[Epilogue]:
-    """What follows an invocation. A step that runs once it is over, also on an error and on cancellation.
+    """What follows an invocation. A step that runs after it ended, also after an error or a cancellation.
 
     >>> async def sign(ctx, error):
     ...     return [Event(author="waiter", message="That failed")] if error else None
@@ -175,9 +175,9 @@ def register_tool_preparations(settings: Settings) -> Sequence[ToolPreparation]:
 
 @hookspec
 def register_turn_policies(settings: Settings) -> Sequence[TurnPolicy]:
-    """The policy of turns. Decides which agent answers a message, and which invocation it goes on with.
+    """The policy of turns. Decides which agent answers a message, and which invocation the message continues.
 
-    The one that is named ``turns`` decides; a distribution that wants another plugin's names it under `replace`.
+    The policy named ``turns`` decides; to use another plugin's, a distribution names that plugin under `replace`.
 
     >>> def first_child(ctx):
     ...     return ctx.agent.sub_agents[0]
@@ -192,7 +192,7 @@ def register_turn_policies(settings: Settings) -> Sequence[TurnPolicy]:
     return ()
 
 
-#: What the kernel runs. Every other kind is declared by the plugin that consumes it.
+#: The kinds that the kernel runs. Every other kind is declared by the plugin that consumes it.
 KERNEL_KINDS: tuple[Kind[Any], ...] = (
     Kind(RequestProcessor, register_request_processors),
     Kind(ToolPreparation, register_tool_preparations),

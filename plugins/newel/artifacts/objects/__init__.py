@@ -1,1 +1,1 @@
-"""Artifacts in object stores: their layout, and what they need of a bucket."""
+"""Artifacts in object stores: their layout, and the bucket operations they need."""

@@ -1,4 +1,4 @@
-"""The contract of a bucket: what artifacts need of an object store."""
+"""The contract of a bucket: the operations of an object store that artifacts need."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
-#: What is larger goes up and comes down in parts of this size, each with its own time limit and tries.
+#: Larger objects are uploaded and downloaded in parts of this size, each with its own time limit and tries.
 PART_BYTES = 8 * 1024 * 1024
 
 
@@ -18,9 +18,9 @@ class Entry(NamedTuple):
 
 
 class Bucket(ABC):
-    """Objects by key. Listings show what was acknowledged.
+    """Objects by key. Listings show every acknowledged write.
 
-    Where the store cannot be reached, each call raises ArtifactStoreUnavailableError after its patience.
+    If the store cannot be reached, each call raises ArtifactStoreUnavailableError when its patience ends.
     """
 
     @abstractmethod
@@ -33,26 +33,26 @@ class Bucket(ABC):
 
     @abstractmethod
     async def put_new(self, key: str, data: bytes, content_type: str) -> None:
-        """Write a small object where there is none of that key; else raise Taken."""
+        """Write a small object if no object has that key; else raise Taken."""
 
     @abstractmethod
     async def get(self, key: str, size: int = 0) -> bytes | None:
-        """An object, or None; one that is known to be large is read in parts."""
+        """The bytes of an object, or None; an object whose `size` is large is read in parts."""
 
     @abstractmethod
     async def entries(self, prefix: str, most: int | None = None) -> list[Entry]:
-        """The objects whose keys begin so, by key; at most `most`."""
+        """The objects whose keys begin with `prefix`, sorted by key; at most `most`."""
 
     @abstractmethod
     async def folders(self, prefix: str) -> list[str]:
-        """What follows `prefix` up to a slash, in the keys that have one there, each once."""
+        """The folder names directly below `prefix`: the text of a key from there to the next slash, each once."""
 
     @abstractmethod
     async def delete(self, keys: Sequence[str]) -> None:
-        """Delete objects; keys that are not there are ignored."""
+        """Delete objects; missing keys are ignored."""
 
     async def unfinished(self, prefix: str, before: float, *, delete: bool) -> list[str]:
-        """The keys of uploads in parts that were begun before a time and never ended; ended where asked."""
+        """The keys of uploads in parts that began before a time and were never completed; aborted if asked."""
         return []
 
     @abstractmethod

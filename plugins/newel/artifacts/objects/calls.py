@@ -1,4 +1,4 @@
-"""Calls: blocking calls to a server, in threads, tried again while there is trouble."""
+"""Calls: blocking calls to a server, in threads, retried while they fail for passing reasons."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from newel.artifacts.errors import ArtifactStoreUnavailableError
 A = TypeVar("A")
 B = TypeVar("B")
 T = TypeVar("T")
-#: As many as the SDKs keep connections.
+#: The number of connections that the SDKs keep.
 _THREADS = 10
-#: So many calls are on their way at once where there is much to do.
+#: At most this many calls of one batch run at once.
 _AT_ONCE = 8
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
 
@@ -27,7 +27,7 @@ class Trouble(Exception):
 
 
 class Taken(Exception):
-    """There is an object of that key."""
+    """An object with that key exists already."""
 
     #: Whether an earlier try may have put it there.
     again: bool = False
@@ -43,7 +43,7 @@ class Calls:
         self._pid = 0
 
     async def run(self, call: Callable[[], T], *, patience: float | None = None) -> T:
-        """The result of `call`; an ArtifactStoreUnavailableError where it is not had in time."""
+        """The result of `call`; an ArtifactStoreUnavailableError if there is none in time."""
         patience = self.patience if patience is None else patience
         troubles: list[str] = []
         try:
@@ -72,7 +72,7 @@ class Calls:
             except Taken as taken:
                 taken.again = bool(troubles)
                 raise
-            await asyncio.sleep(pause * (0.5 + random.random()))  # noqa: S311 - so that two do not meet again
+            await asyncio.sleep(pause * (0.5 + random.random()))  # noqa: S311 - so that two do not collide again
             pause = min(pause * 2, _LONGEST_PAUSE)
 
     def _executor(self) -> ThreadPoolExecutor:
@@ -83,9 +83,9 @@ class Calls:
 
 
 class Client:
-    """The client of an SDK, which `make` makes with the first call, once for each process.
+    """The client of an SDK. `make` creates it at the first call, once per process.
 
-    Finding credentials may ask the network, so it is asked for in the thread of a call.
+    The search for credentials may use the network, so the client is created in the thread of a call.
     """
 
     def __init__(self, make: Callable[[], Any]) -> None:
@@ -103,14 +103,14 @@ class Client:
             return self._client
 
     def close(self) -> None:
-        """Close its connections; the next call makes another one."""
+        """Close its connections; the next call creates a new client."""
         if self._client is not None:
             self._client.close()
             self._client = None
 
 
 async def each(items: Sequence[A], work: Callable[[A], Awaitable[B]]) -> list[B]:
-    """What `work` makes of each, some at a time, in order."""
+    """The results of `work` for each item, in order; a few items are worked on at a time."""
     results: list[B] = []
     for start in range(0, len(items), _AT_ONCE):
         results += await asyncio.gather(*(work(item) for item in items[start : start + _AT_ONCE]))

@@ -38,7 +38,7 @@ class GcsBucket(Bucket):
         )  # fmt: skip
         self._name = name
         self._calls = Calls(f"gs://{name}", patience)
-        #: Tried again is each call by itself, within its patience; of an upload in parts, each part.
+        #: Each call is retried here, within its patience; in an upload in parts, the SDK retries each part.
         self._once: Json = {"retry": None, "timeout": (timeout, timeout)}
         self._by_part: Json = {
             "retry": retry.DEFAULT_RETRY.with_timeout(patience).with_delay(initial=0.05, maximum=2.0),
@@ -60,7 +60,7 @@ class GcsBucket(Bucket):
             )
 
     async def put_new(self, key: str, data: bytes, content_type: str) -> None:
-        """Write an object where there is none of that key."""
+        """Write an object if no object has that key."""
         only_new = {**self._once, "if_generation_match": 0}
         await self._upload(lambda bucket: bucket.blob(key), data, content_type, only_new)
 
@@ -92,7 +92,7 @@ class GcsBucket(Bucket):
         return bucket.blob(key).download_as_bytes(**limits, **self._once)
 
     async def entries(self, prefix: str, most: int | None = None) -> list[Entry]:
-        """The objects whose keys begin so."""
+        """The objects whose keys begin with `prefix`."""
         return (await self._listed({"prefix": prefix}, most))[0]
 
     async def folders(self, prefix: str) -> list[str]:
@@ -101,7 +101,7 @@ class GcsBucket(Bucket):
         return [one[len(prefix) : -1] for one in folders]
 
     async def delete(self, keys: Sequence[str]) -> None:
-        """Delete objects, each by a call."""
+        """Delete objects, one call each."""
         await each(keys, lambda key: self._call(lambda bucket: bucket.blob(key).delete(**self._once)))
 
     async def close(self) -> None:
@@ -134,7 +134,7 @@ class GcsBucket(Bucket):
         return entries, sorted(listing.prefixes), listing.next_page_token
 
     async def _call(self, work: Callable[[Any], T], patience: float | None = None) -> T | None:
-        """What `work` does with the bucket; None where there is no such object."""
+        """The result of `work` on the bucket; None if the object does not exist."""
         return await self._calls.run(partial(self._ask, work), patience=patience)
 
     def _ask(self, work: Callable[[Any], T]) -> T | None:
@@ -151,21 +151,21 @@ class GcsBucket(Bucket):
             )
         if failure is None:
             return None
-        raise failure  # outside, so that no error of the SDK, which holds addresses, is its context
+        raise failure  # outside, so that no SDK error, which holds addresses, becomes its context
 
     def _trouble(self, error: BaseException) -> Exception | None:
-        """The error for a call that was cut off; some hold an answer that is a refusal."""
+        """The error for a call that was cut off; some SDK errors hold an answer that is a refusal."""
         status = getattr(getattr(error, "response", None), "status_code", None)
         return Trouble(type(error).__name__) if status is None else self._refusal(status, type(error).__name__)
 
     def _refusal(self, code: Any, name: str) -> Exception | None:
-        """The error for an answer that is one; None where it says that there is no such object."""
+        """The error for a refusal; None if the answer says that the object does not exist."""
         status = int(code or 0)
         if status == 412:
             return Taken()
         if status == 404:
             return None
-        if status in _PASSES or status >= 500 or status < 400:  # an answer of success that cannot be read
+        if status in _PASSES or status >= 500 or status < 400:  # below 400: a success that cannot be read
             return Trouble(f"{name} {status}")
         return ConfigurationError(
             f"the bucket gs://{self._name} refuses a call ({name}, status {status}): check its name, and what the "

@@ -12,33 +12,33 @@ from urllib.parse import quote, unquote
 from newel.artifacts.stored_part import named
 
 _TOP = 10**12 - 1
-#: A key has at most 1,024 bytes; with the owner before it, so many are left for a name.
+#: A key has at most 1,024 bytes; after the owner's part, this many are left for a name.
 _MOST_NAME = 480
 _PLAIN, _HASHED = "=", "~"
 ARTIFACTS, DATA, SESSION = "artifact/", "data/", "session-"
 
 
 class Owner(NamedTuple):
-    """Whose artifacts: the session's, or where that is None the user's own."""
+    """The owner of artifacts: the session, or the user where `session_id` is None."""
 
     app_name: str
     user_id: str
     session_id: str | None
 
     def folder(self, prefix: str) -> str:
-        """Where they are, with a slash at its end."""
+        """The folder of the owner's artifacts, with a trailing slash."""
         user = f"{prefix}{named(self.app_name)}/{named(self.user_id)}/"
         return user if self.session_id is None else f"{user}{SESSION}{named(self.session_id)}/"
 
 
 def segment_of(filename: str) -> str:
-    """A name as a part of a key: the name itself where it is short, else another one for each."""
+    """A name as a part of a key: the quoted name if it is short, else a shorter, unique one."""
     quoted = quote(filename, safe=" ()+,")
     return _PLAIN + quoted if len(quoted) <= _MOST_NAME else _HASHED + named(filename)
 
 
 def filename_of(segment: str) -> str | None:
-    """The name that a part of a key was made of; None where only its record says it."""
+    """The name that a part of a key was made from; None if only the record holds the name."""
     return unquote(segment[1:]) if segment.startswith(_PLAIN) else None
 
 
@@ -48,6 +48,6 @@ def number_key(version: int) -> str:
 
 
 def version_of(key: str) -> int | None:
-    """The version whose record `key` is; None where it is something else's."""
+    """The version whose record has this key; None if it is no record's key."""
     number = key.rpartition("/")[2]
     return _TOP - int(number) if len(number) == 12 and number.isascii() and number.isdigit() else None

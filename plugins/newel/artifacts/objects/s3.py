@@ -12,7 +12,7 @@ from newel_kernel import ConfigurationError, FeatureUnavailableError, Json
 
 _MISSING = {"404", "NoSuchKey", "NoSuchUpload", "NotFound"}
 _EXISTS = {"412", "PreconditionFailed"}
-#: What passes, beside every status of 500 and above.
+#: Errors that pass, besides every status of 500 and above.
 _PASSES = {
     "409", "429", "ConditionalRequestConflict", "InternalError", "OperationAborted", "RequestLimitExceeded",
     "RequestTimeout", "ServiceUnavailable", "SlowDown", "Throttling", "ThrottlingException", "TooManyRequestsException",
@@ -34,7 +34,7 @@ class S3Bucket(Bucket):
         self._botocore = botocore
         self._name = name
         self._calls = Calls(f"s3://{name}", patience)
-        # Tried again is each call by itself, within its patience.
+        # Each call is retried here, within its patience, not by botocore.
         config = botocore.config.Config(
             connect_timeout=timeout, read_timeout=timeout, retries={"total_max_attempts": 1, "mode": "standard"}
         )
@@ -54,7 +54,7 @@ class S3Bucket(Bucket):
             await self._call("put_object", {"Key": key, "Body": data, "ContentType": content_type})
 
     async def put_new(self, key: str, data: bytes, content_type: str) -> None:
-        """Write an object where there is none of that key."""
+        """Write an object if no object has that key."""
         arguments = {"Key": key, "Body": data, "ContentType": content_type, "IfNoneMatch": "*"}
         await self._call("put_object", arguments)
 
@@ -73,7 +73,7 @@ class S3Bucket(Bucket):
         return bytes(whole)
 
     async def entries(self, prefix: str, most: int | None = None) -> list[Entry]:
-        """The objects whose keys begin so."""
+        """The objects whose keys begin with `prefix`."""
         pages = await self._listed({"Prefix": prefix} if most is None else {"Prefix": prefix, "MaxKeys": most}, most)
         listed = [one for page in pages for one in page.get("Contents", ())]
         return [Entry(one["Key"], one["LastModified"].timestamp()) for one in listed]
@@ -90,7 +90,7 @@ class S3Bucket(Bucket):
             await self._call("delete_objects", {"Delete": {"Objects": objects, "Quiet": True}}, _all_deleted)
 
     async def unfinished(self, prefix: str, before: float, *, delete: bool) -> list[str]:
-        """Uploads in parts that never ended."""
+        """Uploads in parts that were never completed."""
         listed: Json | None = await self._call("list_multipart_uploads", {"Prefix": prefix})
         old = [one for one in (listed or {}).get("Uploads", ()) if one["Initiated"].timestamp() < before]
         for one in old if delete else ():
@@ -122,12 +122,12 @@ class S3Bucket(Bucket):
             tag = await self._call("upload_part", {**upload, "PartNumber": number, "Body": body}, _tag)
             parts.append({"PartNumber": number, "ETag": tag})
         done = await self._call("complete_multipart_upload", {**upload, "MultipartUpload": {"Parts": parts}})
-        # Where the answer to an earlier try was lost, there is no such upload any more, but its object.
+        # If the answer to an earlier try was lost, the upload is gone, but its object exists.
         if done is None and await self._call("head_object", {"Key": key}) is None:
             raise ConfigurationError(f"the upload of {self.uri(key)} was ended by somebody else; save it again")
 
     async def _call(self, operation: str, arguments: Json, take: Callable[[Json], Any] = dict) -> Any:
-        """What `take` makes of the answer to an operation; None where there is no such object."""
+        """The answer to an operation, as `take` reads it; None if the object does not exist."""
         return await self._calls.run(partial(self._ask, operation, arguments, take))
 
     def _ask(self, operation: str, arguments: Json, take: Callable[[Json], Any]) -> Any:
@@ -138,17 +138,17 @@ class S3Bucket(Bucket):
             failure = self._refusal(operation, error.response)
         except (errors.HTTPClientError, errors.ConnectionError, errors.IncompleteReadError, unread, OSError) as error:
             failure = Trouble(f"{operation}: {type(error).__name__}")
-        except (errors.BotoCoreError, ValueError) as error:  # the latter where an endpoint is no address
+        except (errors.BotoCoreError, ValueError) as error:  # ValueError: the endpoint is no address
             failure = ConfigurationError(
                 f"the bucket s3://{self._name} cannot be used ({operation}: {type(error).__name__}): check the "
                 f"credentials, the region and the endpoint in the environment or in AWS's own files"
             )
         if failure is None:
             return None
-        raise failure  # outside, so that no error of the SDK, which holds addresses, is its context
+        raise failure  # outside, so that no SDK error, which holds addresses, becomes its context
 
     def _refusal(self, operation: str, response: Json) -> Exception | None:
-        """The error for an answer that is one; None where it says that there is no such object."""
+        """The error for a refusal; None if the answer says that the object does not exist."""
         code = str(response.get("Error", {}).get("Code", ""))
         status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         if code in _EXISTS or status == 412:
@@ -172,8 +172,8 @@ def _tag(answer: Json) -> str:
 
 
 def _body(answer: Json) -> bytes:
-    """The bytes of an answer, all of them."""
-    body = answer["Body"]  # entered as a context it would give the stream beneath, whose errors are others
+    """All the bytes of an answer."""
+    body = answer["Body"]  # as a context manager it would give the raw stream, which raises other errors
     try:
         data: bytes = body.read()
     finally:
@@ -182,7 +182,7 @@ def _body(answer: Json) -> bytes:
 
 
 def _all_deleted(answer: Json) -> None:
-    """Make trouble of what was not deleted, so that it is tried again."""
+    """Raise Trouble if some objects were not deleted, so that the call is tried again."""
     codes = sorted({str(one.get("Code")) for one in _failed(answer)})
     if codes:
         raise Trouble(f"delete_objects: {', '.join(codes)}")

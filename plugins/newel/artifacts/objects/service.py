@@ -1,8 +1,8 @@
 """ObjectArtifactService: artifacts in a bucket.
 
-The data of a version is written under a key of its own first. Then its record is written where there is none of that
-number: who comes second takes the next one. So a version is there whole or not at all, data goes up once whoever wins,
-and a try again after a lost answer finds its own record.
+The data of a version is first written under its own key. Then its record is written if the number is free: the second
+writer takes the next number. So a version exists whole or not at all, data is uploaded once whichever writer wins, and
+a retry after a lost answer finds its own record.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class ObjectArtifactService(ArtifactStore):
         return [version for version in versions if version is not None]
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
-        """Delete a session's artifacts; the records go first, so that none stands without its data."""
+        """Delete a session's artifacts; the records first, so that no record is left without its data."""
         folder = Owner(app_name, user_id, session_id).folder(self._prefix)
         for room in (ARTIFACTS, DATA):
             await self._bucket.delete([entry.key for entry in await self._bucket.entries(folder + room)])
@@ -165,10 +165,10 @@ class ObjectArtifactService(ArtifactStore):
         ]
 
     async def leftovers(self, *, app_name: str, before: float, delete: bool) -> list[str]:
-        """Data without a record, and uploads that never ended.
+        """Data without a record, and uploads that were never completed.
 
-        A record is written after its data, and listed before it here, so that data whose record comes in between is
-        younger than `before` or has it in a second look.
+        A record is written after its data, but is listed before it, so a listing may miss a new record. Then its data
+        is younger than `before`, or a second listing shows the record.
         """
         folder = f"{self._prefix}{named(app_name)}/"
         entries = await self._bucket.entries(folder)
@@ -221,7 +221,7 @@ class ObjectArtifactService(ArtifactStore):
             return None
         try:
             record: Json = json.loads(data)
-            record["id"], record["data"], record["part"]  # what is no record lacks one of them
+            record["id"], record["data"], record["part"]  # raises if one is missing: then it is no record
         except (ValueError, KeyError, TypeError) as error:
             raise ConfigurationError(f"{self._bucket.uri(key)} is damaged: {type(error).__name__} {error}") from None
         return record
@@ -251,7 +251,7 @@ def _is_record(key: str) -> bool:
 
 
 def _split(part: Part) -> tuple[Part, bytes | None]:
-    """A part without what is to be an object of its own, and that."""
+    """A part without the data that is stored as a separate object, and that data."""
     if part.inline_data is not None:
         blob = part.inline_data.model_copy(update={"data": None})
         return part.model_copy(update={"inline_data": blob}), part.inline_data.data or b""
@@ -261,7 +261,7 @@ def _split(part: Part) -> tuple[Part, bytes | None]:
 
 
 def _joined(shell: Part, data: bytes) -> Part:
-    """What `_split` took apart."""
+    """Undo `_split`."""
     if shell.inline_data is not None:
         shell.inline_data.data = data
     elif shell.text is not None:
@@ -270,7 +270,7 @@ def _joined(shell: Part, data: bytes) -> Part:
 
 
 def _content_type(part: Part) -> str:
-    """The type of an object as a header may say it."""
+    """The type of an object, fit for a header."""
     type_ = mime_type(part) or _BINARY
     plain = type_.isascii() and type_.isprintable() and type_ == type_.strip() and len(type_) <= 200
     return type_ if plain else _BINARY

@@ -25,7 +25,7 @@ from newel.contexts.context import CallbackContext
 from newel_kernel import FeatureUnavailableError, Json, seam
 from newel_types import AuthConfig, AuthCredential
 
-#: How long a writer waits for another one, in seconds.
+#: How long a writer waits for another writer, in seconds.
 PATIENCE = 30.0
 
 
@@ -35,7 +35,7 @@ class EncryptedFileCredentialService(BaseCredentialService):
     def __init__(self, path: str | Path, key: str = "") -> None:
         self._path = Path(path).expanduser()
         self._cipher = cipher_of(key)
-        self._read()  # a wrong key, or a file that others can read, shows now and not when a tool needs it
+        self._read()  # a wrong key, or a file that others can read, is reported now
 
     async def load_credential(
         self, auth_config: AuthConfig, callback_context: CallbackContext
@@ -54,7 +54,7 @@ class EncryptedFileCredentialService(BaseCredentialService):
         return stored
 
     async def save_credential(self, auth_config: AuthConfig, callback_context: CallbackContext) -> None:
-        """Store the exchanged credential; none deletes what was stored."""
+        """Store the exchanged credential; None deletes the stored one."""
         credential = auth_config.exchanged_auth_credential
         entry = credential.model_dump(mode="json", by_alias=True, exclude_none=True) if credential is not None else None
         await asyncio.to_thread(self._change, _name(auth_config, callback_context), entry)

@@ -1,4 +1,4 @@
-"""InMemoryCredentialService: credentials in this process; they end with it."""
+"""InMemoryCredentialService: credentials in this process; they end with the process."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ class InMemoryCredentialService(BaseCredentialService):
 
 
 def place_of(auth_config: AuthConfig, context: CallbackContext) -> tuple[str, str, str]:
-    """Whose credential it is, and under which key: app, user, credential_key."""
+    """The owner and the key of a credential: app, user, credential_key."""
     session = context.session
     return session.app_name, session.user_id, auth_config.credential_key or ""

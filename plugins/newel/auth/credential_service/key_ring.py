@@ -17,7 +17,7 @@ from newel_kernel import FeatureUnavailableError
 if TYPE_CHECKING:
     from cryptography.fernet import MultiFernet
 
-#: Not one that `newel.auth.environment` could take for a credential.
+#: Not a name that `newel.auth.environment` could take for a credential's.
 VARIABLE = "NEWEL_CREDENTIALS_KEY"
 _SERVICE = "newel"
 _MAKE = 'python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"'
@@ -25,7 +25,7 @@ _MAKE = 'python -c "from cryptography.fernet import Fernet; print(Fernet.generat
 
 def cipher_of(source: str) -> MultiFernet:
     """The MultiFernet of a source: ``env:VARIABLE``, ``file:/path`` or ``keyring:name``; empty: the variable, if it is
-    set, else the keyring. A file and a keyring get a new key where they have none.
+    set, else the keyring. A file and a keyring get a new key if they have none.
     """
     try:
         from cryptography.fernet import Fernet, MultiFernet  # noqa: PLC0415 - an optional library
@@ -65,7 +65,7 @@ def _from_file(name: str, make: Callable[[], str]) -> str:
 
 
 def _make_file(path: Path, key: str) -> None:
-    """Write a key file of mode 0600, whole or not at all; one that another process has made meanwhile stays."""
+    """Write a key file of mode 0600, whole or not at all; a file that another process has made meanwhile stays."""
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -93,7 +93,7 @@ def _from_keyring(name: str, make: Callable[[], str]) -> str:
             keyring.set_password(_SERVICE, name, make())
             text = keyring.get_password(_SERVICE, name)
         return text or ""
-    except Exception as error:  # noqa: BLE001 - the keyring's backends raise what they like
+    except Exception as error:  # noqa: BLE001 - the keyring's backends may raise anything
         problem = type(error).__name__
     raise CredentialStoreError(
         f"the system's keyring cannot be used ({problem}): set {VARIABLE}, or give ?key=file:/path in the address "
@@ -109,7 +109,7 @@ _READERS: dict[str, Callable[[str, Callable[[], str]], str]] = {
 
 
 def require_private(path: Path) -> None:
-    """Raise where others than the owner may read or write the file."""
+    """Raise if others than the owner may read or write the file."""
     mode = path.stat().st_mode & 0o777
     if os.name == "posix" and mode & 0o077:
         raise CredentialStoreError(

@@ -1,4 +1,4 @@
-"""Exchangers: from what a user or an app brings to what a service takes."""
+"""Exchangers: they turn the credential of a user or an app into one that a service accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BaseCredentialExchanger: turns a credential into one that can be used, a code into a token for one."""
+"""BaseCredentialExchanger: turns a credential into a usable one, for example a code into a token."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ["BaseCredentialExchanger", "CredentialExchangeError", "ExchangeResult
 
 
 class ExchangeResult(NamedTuple):
-    """The credential, and whether it is another one than before."""
+    """The credential, and whether it differs from the given one."""
 
     credential: AuthCredential
     was_exchanged: bool
 
 
 class BaseCredentialExchanger(ABC):
-    """Exchanges credentials of a type. The credential that it gets stays as it is."""
+    """Exchanges credentials of a type. The given credential is not changed."""
 
     @abstractmethod
     async def exchange(self, auth_credential: AuthCredential, auth_scheme: AuthScheme | None = None) -> ExchangeResult:
-        """The usable credential; one that is usable already comes back as it is.
+        """The usable credential; an already usable one is returned unchanged.
 
         Raises CredentialExchangeError, without a secret in its text.
         """

@@ -1,4 +1,4 @@
-"""OAuth2CredentialExchanger: authorization codes, and the client's own credentials, for access tokens."""
+"""OAuth2CredentialExchanger: exchanges authorization codes, or the client's own credentials, for access tokens."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from newel_types import AuthCredential, AuthScheme, OAuth2Auth, OAuthGrantType
 
 
 class OAuth2CredentialExchanger(BaseCredentialExchanger):
-    """Asks the token end point of the scheme, as far as `policy` lets it."""
+    """Asks the token end point of the scheme, as far as `policy` allows."""
 
     def __init__(self, policy: Policy = DEFAULT_POLICY) -> None:
         self._policy = policy
 
     @classmethod
     def for_settings(cls, settings: Settings) -> Self:
-        """One that may reach what a distribution's settings allow."""
+        """An exchanger that may reach what a distribution's settings allow."""
         return cls(policy_of(settings))
 
     async def exchange(self, auth_credential: AuthCredential, auth_scheme: AuthScheme | None = None) -> ExchangeResult:
-        """The credential with a token; as it is where it has one, or has nothing that a token could be asked for."""
+        """The credential with a token; unchanged if it has one, or has nothing to get a token for."""
         oauth2 = auth_credential.oauth2
         if auth_scheme is None:
             raise CredentialExchangeError("an OAuth2 credential is exchanged for a scheme: give auth_scheme")
@@ -74,7 +74,7 @@ def _scope(scheme: AuthScheme) -> str | None:
 
 
 def check_id_token(oauth2: OAuth2Auth, url: str) -> None:
-    """Raise where an ID token is for another client, or answers another request.
+    """Raise if an ID token is for another client, or answers another request.
 
     Its signature is not checked: it came straight from the token end point, over TLS (OpenID Connect Core 3.1.3.7).
     """

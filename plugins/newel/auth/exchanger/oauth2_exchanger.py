@@ -1,4 +1,4 @@
-"""The plugin that gets OAuth2 and OpenID Connect tokens, for authorization codes and for clients of their own."""
+"""The plugin that gets OAuth2 and OpenID Connect tokens, for authorization codes and for client credentials."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from newel_kernel import hookimpl
 
 
 def create(settings: Settings) -> exchanger.OAuth2CredentialExchanger:
-    """Its module is imported when the first credential is to be exchanged, Authlib when a token is asked for."""
+    """Create the exchanger; its module is imported at the first exchange, Authlib at the first token request."""
     return exchanger.OAuth2CredentialExchanger.for_settings(settings)
 
 

@@ -1,4 +1,4 @@
-"""ServiceAccountCredentialExchanger: a Google service account for a bearer token, through google-auth."""
+"""ServiceAccountCredentialExchanger: exchanges a Google service account for a bearer token, through google-auth."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ServiceAccountCredentialExchanger(BaseCredentialExchanger):
 
     @classmethod
     def for_settings(cls, settings: Settings) -> Self:
-        """One that may reach what a distribution's settings allow."""
+        """An exchanger that may reach what a distribution's settings allow."""
         return cls(policy_of(settings))
 
     async def exchange(self, auth_credential: AuthCredential, auth_scheme: AuthScheme | None = None) -> ExchangeResult:
@@ -96,7 +96,7 @@ def _token(account: ServiceAccount, policy: Policy) -> tuple[str, dict[str, str]
 
 
 def _default_token(account: ServiceAccount, scopes: list[str]) -> tuple[str, dict[str, str] | None]:
-    """The token of the machine's own credentials. google-auth finds them, and asks where its environment says."""
+    """The token of the machine's own credentials. google-auth finds them, and asks where the environment says."""
     import google.auth  # noqa: PLC0415 - an optional library
     from google.auth.transport.requests import Request  # noqa: PLC0415 - likewise
     from google.oauth2 import id_token  # noqa: PLC0415 - likewise

@@ -14,7 +14,7 @@ from newel_kernel import hookimpl
 
 
 def create(settings: Settings) -> exchanger.ServiceAccountCredentialExchanger:
-    """Its module is imported when the first credential is to be exchanged, google-auth when a token is asked for."""
+    """Create the exchanger; its module is imported at the first exchange, google-auth at the first token request."""
     return exchanger.ServiceAccountCredentialExchanger.for_settings(settings)
 
 

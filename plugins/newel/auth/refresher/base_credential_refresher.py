@@ -11,7 +11,7 @@ __all__ = ["BaseCredentialRefresher", "CredentialRefresherError"]
 
 
 class BaseCredentialRefresher(ABC):
-    """Refreshes credentials of a type. The credential that it gets stays as it is."""
+    """Refreshes credentials of a type. The given credential is not changed."""
 
     @abstractmethod
     async def is_refresh_needed(self, auth_credential: AuthCredential, auth_scheme: AuthScheme | None = None) -> bool:

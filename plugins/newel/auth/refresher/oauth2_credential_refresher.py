@@ -23,14 +23,14 @@ from newel_types import AuthCredential, AuthScheme
 
 
 class OAuth2CredentialRefresher(BaseCredentialRefresher):
-    """Asks the token end point of the scheme, as far as `policy` lets it."""
+    """Asks the token end point of the scheme, as far as `policy` allows."""
 
     def __init__(self, policy: Policy = DEFAULT_POLICY) -> None:
         self._policy = policy
 
     @classmethod
     def for_settings(cls, settings: Settings) -> Self:
-        """One that may reach what a distribution's settings allow."""
+        """A refresher that may reach what a distribution's settings allow."""
         return cls(policy_of(settings))
 
     async def is_refresh_needed(self, auth_credential: AuthCredential, auth_scheme: AuthScheme | None = None) -> bool:

@@ -14,7 +14,7 @@ from newel_kernel import hookimpl
 
 
 def create(settings: Settings) -> refresher.OAuth2CredentialRefresher:
-    """Its module is imported when the first token is looked at, Authlib when one is renewed."""
+    """Create the refresher; its module is imported at the first token check, Authlib at the first renewal."""
     return refresher.OAuth2CredentialRefresher.for_settings(settings)
 
 

@@ -1,4 +1,4 @@
-"""`newel eval_set from-session`: cases of stored sessions."""
+"""`newel eval_set from-session`: cases from stored sessions."""
 
 from __future__ import annotations
 

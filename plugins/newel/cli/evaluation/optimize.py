@@ -69,7 +69,7 @@ def optimize(
     except KeyboardInterrupt:
         say_how_to_resume(run_dir, "interrupted")
         sys.stdout.flush()
-        os._exit(INTERRUPTED)  # a tool's thread that never ends must not keep the process
+        os._exit(INTERRUPTED)  # a tool's thread that never ends must not keep the process alive
     details = result.gepa_result or {}
     best = result.optimized_agents[details["best_idx"]]
     click.echo(f"{_RULE}\nOptimized root agent instructions:\n{_THIN}")
@@ -81,7 +81,7 @@ def optimize(
 
 
 def _run_dir(subject: Subject, resume: str | None, config: GEPARootAgentPromptOptimizerConfig) -> Path:
-    """Where the search keeps its state: what is to be resumed, what the config says, else a new folder."""
+    """The folder of the search's state: that of the search to resume, else the config's, else a new one."""
     if resume is None:
         name = f"{subject.name}_{seam.clock()}"
         return Path(config.run_dir) if config.run_dir is not None else subject.searches / name

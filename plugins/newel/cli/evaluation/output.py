@@ -1,4 +1,4 @@
-"""What `newel eval` prints: progress, the summary, the turns behind it."""
+"""The output of `newel eval`: progress, the summary, and the turns behind it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _line(unit: UnitResult) -> None:
 
 
 def print_summary(run: EvaluationRun) -> None:
-    """The counts of each set, then what was measured."""
+    """Print the counts of each set, then the measurements."""
     summary = summary_of(run.units)
     click.echo("*" * 69)
     click.echo("Eval Run Summary")
@@ -103,7 +103,7 @@ def _why(unit: UnitResult) -> str:
 
 
 def print_details_of(run: EvaluationRun) -> None:
-    """Every case with its metrics and turns."""
+    """Print every case with its metrics and turns."""
     for unit in run.whole_units():
         click.echo("*" * 69)
         click.echo(f"Eval Set Id: {unit.key[0]}\nEval Id: {unit.key[1]}")
@@ -125,7 +125,7 @@ def statuses(units: Sequence[UnitResult]) -> set[str]:
 
 
 def say_how_to_resume(path: Path, why: str) -> None:
-    """Where the finished work of this command is, and the command that goes on with it."""
+    """Say where the finished work of this command is, and which command continues it."""
     click.echo(f"{why}; everything finished so far is in {path}", err=True)
     click.echo(f"go on with: newel {shlex.join([*_without_resume(sys.argv[1:]), f'--resume={path}'])}", err=True)
 

@@ -32,7 +32,7 @@ from newel.evaluation.runs.run_file import SUFFIX, RunFileError
 from newel.evaluation.runs.units import ERROR, FAILED, SKIPPED, units_of
 from newel_kernel import ConfigurationError, seam
 
-#: Failed cases, or nothing ran; and cases that could not be evaluated.
+#: The exit statuses for failed cases, or if nothing ran; and for cases that could not be evaluated.
 FAILURE, UNEVALUATED = 1, 2
 
 
@@ -82,7 +82,7 @@ def command(ctx: click.Context, /, agent: str, sets: tuple[str, ...], **values: 
     except KeyboardInterrupt:
         say_how_to_resume(path, "interrupted")
         sys.stdout.flush()
-        os._exit(INTERRUPTED)  # a tool's thread that never ends must not keep the process
+        os._exit(INTERRUPTED)  # a tool's thread that never ends must not keep the process alive
     except RunFileError as error:
         if path.is_file() and path.stat().st_size:
             say_how_to_resume(path, f"Error: {error}")

@@ -60,7 +60,7 @@ def subject_of(reference: str, composition: Composition) -> Subject:
 
 
 def storage_of(uri: str | None) -> Storage | None:
-    """What keeps sets and results at `uri`; None: files in the agent's folder."""
+    """The storage of sets and results at `uri`; None: files in the agent's folder."""
     if uri is None:
         return None
     scheme, colon, _ = uri.partition(":")
@@ -74,7 +74,7 @@ def storage_of(uri: str | None) -> Storage | None:
 
 
 def sets_of(subject: Subject, arguments: Sequence[str], sets_manager: EvalSetsManager | None = None) -> list[EvalSet]:
-    """The sets that the arguments name, with the cases that they choose; all of the agent's folder without any."""
+    """The sets that the arguments name, with the cases they choose; without any, all sets in the agent's folder."""
     manager = sets_manager or LocalEvalSetsManager(subject.folder.parent)
     if not arguments:
         arguments = manager.list_eval_sets(subject.folder.name)
@@ -111,7 +111,7 @@ def _from_file(name: str) -> EvalSet:
 
 
 def is_foreign(argument: str) -> bool:
-    """Whether it names a file that a reader of other tools' files takes; what counts then stands in its cases."""
+    """Whether the argument names a file in another tool's format; then its cases hold their own criteria."""
     path = Path(_split(argument)[0])
     own = path.name.endswith((".evalset.json", ".test.json"))
     return path.is_file() and not own and _of_another_format(path) is not None
@@ -128,7 +128,7 @@ def _of_another_format(path: Path) -> EvalSet | None:
 def _from_folder(manager: EvalSetsManager, subject: Subject, set_id: str) -> EvalSet:
     try:
         eval_set = manager.get_eval_set(subject.folder.name, set_id)
-    except ConfigurationError:  # the file is there, and wrong
+    except ConfigurationError:  # the file exists, but is wrong
         raise
     except ValueError as error:
         raise click.ClickException(f"there is neither a file nor an eval set {set_id!r}: {error}") from error

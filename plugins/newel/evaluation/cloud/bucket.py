@@ -14,7 +14,7 @@ _BASE = "https://storage.googleapis.com"
 
 
 class Bucket:
-    """A bucket that exists; a ValueError where it does not.
+    """An existing bucket; ValueError where it does not exist.
 
     `options` are `credentials` (google-auth's) and `project`, which is charged. STORAGE_EMULATOR_HOST is the address of
     an emulator, which asks for no credentials.
@@ -48,7 +48,7 @@ class Bucket:
         return reply.body.decode("utf-8")
 
     def write(self, name: str, content: str | IO[bytes]) -> None:
-        """Store an object, whole or not at all: a text, or what a file holds, which is sent piece by piece."""
+        """Store an object, whole or not at all: a text, or the content of a file, which is sent piece by piece."""
         path = self._path("/o", "/upload", uploadType="media", name=name)
         body = content.encode("utf-8") if isinstance(content, str) else content
         reply = self._client.ask("POST", path, body, "application/json")

@@ -45,8 +45,8 @@ class _GoogleAuth(Protocol):
 class CloudClient:
     """One service at `base`.
 
-    It signs in with `api_key`, else with `credentials` of google-auth, else with those of the machine; with `anonymous`
-    not at all, which is for emulators.
+    It signs in with `api_key`, else with `credentials` of google-auth, else with the machine's credentials. With
+    `anonymous`, for emulators, it does not sign in.
     """
 
     def __init__(
@@ -56,12 +56,12 @@ class CloudClient:
         self._base = base.rstrip("/")
         self._api_key, self._credentials, self._anonymous = api_key, credentials, anonymous
         self._lock = threading.Lock()
-        # A host that the user named may be in a network of the user's own.
+        # A host that the user named may be in the user's own network.
         allow = (urlsplit(self._base).hostname or "",) if own_host else ()
         self._policy = Policy(allow=allow, max_bytes=200_000_000, seconds=120.0)
 
     def json(self, method: str, path: str, body: object = None) -> Any:
-        """The answer to a request as data; a CloudError says what the service refused."""
+        """The answer to a request as data; a CloudError says why the service refused it."""
         data = None if body is None else json.dumps(body).encode()
         reply = self.ask(method, path, data, "application/json")
         self.check(reply, path)
@@ -71,7 +71,7 @@ class CloudClient:
             raise CloudError(f"{reply.url} answered with something that is no JSON") from None
 
     def ask(self, method: str, path: str, body: bytes | IO[bytes] | None = None, content_type: str = "") -> Reply:
-        """The answer as it is."""
+        """The raw answer."""
         headers = self._headers()
         if content_type:
             headers["Content-Type"] = content_type
@@ -107,12 +107,12 @@ class CloudClient:
 
 
 def delay_of(error: CloudError, attempt: int) -> float | None:
-    """The seconds after which a busy service is asked again; None where it is not."""
+    """The seconds to wait before a busy service is asked again; None: it is not asked again."""
     return retry_delay(error, attempt) if attempt < ATTEMPTS else None
 
 
 def project_and_location() -> tuple[str, str]:
-    """Which project pays, and where; a ConfigurationError that names what is missing."""
+    """The project that pays, and its location; a ConfigurationError names what is missing."""
     values = {name: os.environ.get(name, "") for name in ("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION")}
     missing = " and ".join(name for name, value in values.items() if not value)
     if missing:

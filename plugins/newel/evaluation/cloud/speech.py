@@ -11,15 +11,15 @@ import wave
 from newel.evaluation.cloud.client import CloudClient, CloudError
 from newel_types import GenerateContentConfig, SpeechConfig
 
-#: Stands for it where a model is named.
+#: Selects this service where a speech model's address is expected.
 CLOUD_TTS = "cloud_tts"
 _LANGUAGE, _VOICE = "en-US", "en-US-Studio-O"
 
 
 async def spoken_by_the_cloud(text: str, config: GenerateContentConfig, rate: int) -> bytes:
-    """`text` as 16-bit mono PCM of `rate`, in the voice of the configuration; a CloudError where it cannot be.
+    """`text` as 16-bit mono PCM of `rate`, in the voice of the configuration; a CloudError where it cannot be made.
 
-    NEWEL_TTS_BASE_URL is another address of the service.
+    NEWEL_TTS_BASE_URL overrides the service's address.
     """
     own = os.environ.get("NEWEL_TTS_BASE_URL", "")
     client = CloudClient(own or "https://texttospeech.googleapis.com", own_host=bool(own))

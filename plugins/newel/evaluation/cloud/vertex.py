@@ -1,4 +1,4 @@
-"""The evaluation service of Vertex AI as the backend of metrics that judges compute otherwise."""
+"""The evaluation service of Vertex AI, as the backend of metrics that judges compute by default."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from newel.evaluation.evaluator import EvaluationResult, Evaluator, PerInvocatio
 from newel.evaluation.scoring import answer_of, on_last_turn, paired, status_of, summarised, text_of
 from newel_types import Content, Tool
 
-#: Metrics of a whole conversation; they stand on its last turn.
+#: Metrics of a whole conversation; their result is on its last turn.
 MULTI_TURN = ("multi_turn_task_success_v1", "multi_turn_trajectory_quality_v1", "multi_turn_tool_use_quality_v1")
 COHERENCE = "response_evaluation_score"
 
@@ -24,8 +24,8 @@ COHERENCE = "response_evaluation_score"
 class VertexEvaluator(Evaluator):
     """Computes `safety_v1`, `response_evaluation_score` and `MULTI_TURN` in the cloud.
 
-    The project is that of GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION, or GOOGLE_API_KEY says who pays;
-    GOOGLE_VERTEX_BASE_URL is another address of the service.
+    GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION name the project, or GOOGLE_API_KEY says who pays;
+    GOOGLE_VERTEX_BASE_URL overrides the service's address.
     """
 
     def __init__(self, eval_metric: EvalMetric) -> None:

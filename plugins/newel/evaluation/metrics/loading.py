@@ -1,4 +1,4 @@
-"""The loader of an evaluator by its place."""
+"""The loader of an evaluator by its import path."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from typing import Any
 
 
 def evaluator(place: str) -> Callable[[], Any]:
-    """What imports ``module:Class`` of this room."""
+    """A loader of ``module:Class`` in this package."""
     module, _, name = place.partition(":")
     return lambda: getattr(import_module(f"newel.evaluation.{module}"), name)

@@ -1,1 +1,1 @@
-"""Reports of stored runs, one module a format."""
+"""Reports of stored runs, one module per format."""

@@ -23,7 +23,7 @@ _TEMPLATE = "page.html"
 def write(report: Report) -> str:
     """The report."""
     data = json.dumps(_data(report), ensure_ascii=False, default=str)
-    # In a script element only these could end it or begin a comment.
+    # Only these characters could end a script element or begin a comment in it.
     data = data.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
     page = (files("newel.evaluation.reports") / _TEMPLATE).read_text(encoding="utf-8")
     return page.replace("/*DATA*/null", data.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
@@ -59,7 +59,7 @@ def _unit(unit: UnitResult) -> dict[str, Any]:
         "set": unit.key[0], "case": unit.key[1], "repeat": unit.key[2], "outcome": unit.outcome,
         "error": result.error_message, "tags": list(unit.tags), "seconds": unit.accounts.seconds,
         "tokens": unit.accounts.tokens, "cost": unit.accounts.cost, "session": result.session_id,
-        # A report without a figure says nothing: no model told what it used.
+        # An efficiency metric without a score says nothing: no model reported its usage.
         "metrics": [
             _metric(one) for one in result.overall_eval_metric_results
             if one.score is not None or one.details.error is not None or one.metric_name not in EFFICIENCY

@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape, quoteattr
 from newel.evaluation.runs.report import Report
 from newel.evaluation.runs.units import ERROR, FAILED, SKIPPED, XFAILED, UnitResult
 
-#: What XML 1.0 cannot hold.
+#: The characters that XML 1.0 cannot hold.
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

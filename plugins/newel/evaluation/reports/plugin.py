@@ -1,4 +1,4 @@
-"""The plugin of the built-in report formats; what writes one loads with its first use."""
+"""The plugin of the built-in report formats; a format's writer loads when it is first used."""
 
 from __future__ import annotations
 

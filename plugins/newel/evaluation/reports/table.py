@@ -9,7 +9,7 @@ from newel.evaluation.detail_tables import COLUMNS, rows_of
 from newel.evaluation.metric_means import metric_means
 from newel.evaluation.runs.report import Report
 
-#: A cell that begins so is a formula to a spreadsheet.
+#: A cell that begins with one of these is a formula to a spreadsheet.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 

@@ -1,4 +1,4 @@
-"""Accounts: what the models of a case used, the agent's, the judges' and the simulated user's apart."""
+"""Accounts: the usage of a case's models, kept apart for the agent, the judges and the simulated user."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Used = GenerateContentResponseUsageMetadata
 
 
 class Account(EvalBaseModel):
-    """What one kind of caller used: calls, tokens, US dollars (None: no price is known), seconds of models."""
+    """The usage of one kind of caller: calls, tokens, US dollars (None: no price is known), seconds of models."""
 
     calls: int = 0
     input_tokens: int = 0
@@ -30,7 +30,7 @@ class Account(EvalBaseModel):
 
     @property
     def tokens(self) -> int:
-        """All that a limit of tokens counts."""
+        """All tokens that count towards a token limit."""
         return self.input_tokens + self.output_tokens + self.reasoning_tokens
 
     def add(self, model: str, usage: Used | None, seconds: float) -> None:
@@ -49,13 +49,13 @@ class Account(EvalBaseModel):
 
 
 class Accounts(EvalBaseModel):
-    """What a case used, by the role of the caller: agent, judge, user."""
+    """The usage of a case, by the role of the caller: agent, judge, user."""
 
     roles: dict[str, Account] = Field(default_factory=dict)
-    #: Seconds of the whole case, of its tools, and what is left for the framework.
+    #: Seconds of the whole case, and of its tools.
     seconds: float = 0.0
     tool_seconds: float = 0.0
-    #: The calls of models and tools of each turn that this run put to the agent.
+    #: The model and tool calls of each turn in which this run called the agent.
     spans: list[list[Span]] = Field(default_factory=list)
 
     def of(self, role: str) -> Account:
@@ -75,7 +75,7 @@ class Accounts(EvalBaseModel):
 
 
 def cost_of(model: str, usage: Used) -> float | None:
-    """US dollars: what the model's policy noted with the usage, else by the first table that knows the model."""
+    """US dollars: as noted with the usage by the model's policy, else by the first table that knows the model."""
     noted = (usage.model_extra or {}).get("cost")
     if isinstance(noted, (int, float)):
         return float(noted)
@@ -95,7 +95,7 @@ accounts: ContextVar[Accounts | None] = ContextVar("evaluation_accounts", defaul
 
 
 def count_agent(inference: InferenceResult, usage: Accounts) -> None:
-    """Count what the agent used, by what its events say."""
+    """Count the agent's usage, as its events report it."""
     account = usage.of("agent")
     for turn in inference.inferences or ():
         account.seconds += turn.model_duration or 0.0

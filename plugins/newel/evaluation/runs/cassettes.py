@@ -1,6 +1,6 @@
 """Cassettes: answers of models kept in a file, so that a run can be played again without them.
 
-Never on by itself: a recording hides how much models vary.
+Never on by default: a recording hides how much models vary.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Cassette:
             raise ConfigurationError(f"there is no cassette {path}; record one with --cassette record")
 
     def _read(self) -> None:
-        *lines, last = read_bytes(self.path).split(b"\n")  # texts may have other ends of lines
+        *lines, last = read_bytes(self.path).split(b"\n")  # texts may contain other line ends
         for number, line in enumerate(lines, 1):
             try:
                 self._take(line)
@@ -66,7 +66,7 @@ class Cassette:
         self._answers[entry["key"]] = json.dumps(entry["response"])
 
     def _end(self, last: bytes) -> None:
-        """Take the last line, which nothing ends, for the next would begin within it; a crash may have cut it short."""
+        """Take the last line, which has no line end, and end it; or cut it off where a crash cut it short."""
         size = self.path.stat().st_size
         try:
             self._take(last)
@@ -79,7 +79,7 @@ class Cassette:
                     file.write(b"\n")
 
     def find(self, role: str, model: str, request: LlmRequest, sample: str) -> LlmResponse | None:
-        """The recorded answer; where there is none, None, or in a replay an error that names the call."""
+        """The recorded answer, or None; in a replay, a missing answer is an error that names the call."""
         if self.mode == "record":
             return None
         answer = self._answers.get(key_of(model, request, sample))
@@ -108,7 +108,7 @@ class Cassette:
 
 
 def key_of(model: str, request: LlmRequest, sample: str) -> str:
-    """What tells a call from others: the ids of calls, which are new each time, are no part of it."""
+    """The key of a model call, without the ids of function calls, which are new each time."""
     config = request.config.model_dump(mode="json", exclude_none=True, exclude={"http_options", "labels"})
     contents = [content.model_dump(mode="json", exclude_none=True) for content in request.contents]
     for content in contents:

@@ -1,4 +1,4 @@
-"""Comparison of two runs, case by case: what became worse, what became better, and what of it may be chance."""
+"""Comparison of two runs, case by case: what became worse, what became better, and which changes may be chance."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from newel.evaluation.runs.statistics import Estimate, holm, mcnemar_exact, pair
 from newel.evaluation.runs.summary import Case, case_scores
 from newel.evaluation.runs.units import PASSED, SKIPPED, XFAILED, XPASSED, UnitResult
 
-#: Below it a difference is not taken for chance.
+#: Below this p value a difference is not taken for chance.
 SIGNIFICANT = 0.05
 #: The rate of passed cases, compared as a metric of its own.
 RATE = "pass rate"
@@ -45,7 +45,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What is between two runs."""
+    """The differences between two runs."""
 
     changes: list[Change]
     regressions: list[Case] = field(default_factory=list)

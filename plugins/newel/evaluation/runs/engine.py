@@ -43,7 +43,7 @@ class Engine:
         self.stopped: str | None = None
         options = plan.options
         self._limits = Limits(options.rate_limits)
-        #: What runs at once of all cases: agents' conversations, and calls of judges with their samples.
+        #: Limits what runs at once across all cases: agents' conversations, and judges' calls, each sample counted.
         self._slots = asyncio.Semaphore(options.parallelism)
         self._cassette = _cassette(plan)
         self._simulators = plan.simulators or UserSimulatorProvider(plan.config.user_simulator_config)
@@ -140,7 +140,7 @@ class Engine:
             )
         except RunFileError:
             raise
-        except Exception as error:  # noqa: BLE001 - the agent, its tools and metrics are others'; one case, no more
+        except Exception as error:  # noqa: BLE001 - agent, tools and metrics are foreign code; only this case fails
             return _empty(unit, EvalStatus.NOT_EVALUATED, f"{type(error).__name__}: {error}")
 
     async def _inference(self, unit: Unit) -> InferenceResult:
@@ -161,7 +161,7 @@ class Engine:
 
 
 class _Memo:
-    """The metrics of a unit that a run had before it was cut short."""
+    """The metrics of a unit that were computed before its run was cut short."""
 
     def __init__(self, file: RunFile | None, unit: Unit) -> None:
         self._file, self._unit = file, unit

@@ -39,11 +39,11 @@ class EvaluationRun:
     #: The result files, by eval set.
     files: dict[str, Path] = field(default_factory=dict)
     run_file: Path | None = None
-    #: Where the run file has the turns of units that are slim.
+    #: Where in the run file the turns of slim units are.
     places: Mapping[Key, tuple[int, int]] = field(default_factory=dict, repr=False)
 
     def whole_units(self, eval_set_id: str | None = None) -> Iterator[UnitResult]:
-        """The units (of a set) with their turns, in file order; those that are slim are read one by one."""
+        """The units (of a set) with their turns, in file order; slim units are read one by one."""
         for unit in self.units:
             if eval_set_id is None or unit.key[0] == eval_set_id:
                 if unit.key in self.places and self.run_file is not None:
@@ -57,13 +57,13 @@ class EvaluationRun:
 
     @property
     def passed(self) -> bool:
-        """Whether there was something to run, and nothing of it failed or could not be evaluated."""
+        """Whether at least one unit ran, the run was not stopped, and no unit failed or could not be evaluated."""
         good = (PASSED, XFAILED, XPASSED, SKIPPED)
         ran = any(unit.outcome != SKIPPED for unit in self.units)
         return ran and self.stopped is None and all(unit.outcome in good for unit in self.units)
 
     def count(self, outcome: str) -> int:
-        """How many units came to `outcome`."""
+        """How many units have this outcome."""
         return sum(unit.outcome == outcome for unit in self.units)
 
     def failures(self) -> list[UnitResult]:
@@ -72,9 +72,9 @@ class EvaluationRun:
 
 
 class EvaluateOptions(TypedDict, total=False):
-    """What `evaluate` may be told besides agent, sets and config."""
+    """The options of `evaluate` besides agent, sets and config."""
 
-    #: The app around the agent, whose plugins then run, too; it may stand for the agent.
+    #: The app around the agent; its plugins run, too. It may be given instead of the agent.
     app: App | None
     app_name: str | None
     options: RunOptions | None
@@ -85,16 +85,16 @@ class EvaluateOptions(TypedDict, total=False):
     user_simulator_provider: UserSimulatorProvider | None
     #: The agent's folder, from which metrics may be named.
     folder: str | Path | None
-    #: Makes everything finished durable. `resume` goes on where the run of that file ended.
+    #: The file that makes everything finished durable. `resume` continues its run.
     run_file: str | Path | None
     resume: bool
     #: Where result files go; by default beside the run file.
     results_folder: str | Path | None
     #: A stored run whose turns are judged instead of running the agent.
     reuse: str | Path | None
-    #: Keep of each unit what a summary needs, so that thousands need no memory; `whole_units` reads the rest.
+    #: Keep only what a summary needs of each unit, so that thousands fit into memory; `whole_units` reads the rest.
     slim: bool
-    #: Sees each unit as it ends, whole.
+    #: Called with each whole unit as it ends.
     on_result: Callable[[UnitResult], None] | None
 
 
@@ -128,7 +128,7 @@ async def evaluate(
 
 
 def _check(agent: object, sets: Sequence[object], config: object, more: Iterable[str]) -> None:
-    """Refuse arguments of other types, and options that are none: nobody would read them."""
+    """Refuse arguments of wrong types, and unknown options, which nothing would read."""
     strange = next((one for one in sets if not isinstance(one, EvalSet)), None)
     options = EvaluateOptions.__annotations__
     unknown = next((name for name in more if name not in options), None)

@@ -1,4 +1,4 @@
-"""Gates: what stands around the model calls and tool calls of one unit of a run."""
+"""Gates: limits, recordings and accounts around the model calls and tool calls of one unit of a run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class JudgeGate:
             return record
         copy = LlmRequest(model=model, contents=list(request.contents), config=request.config)
         began = seam.monotonic()
-        # A simulated user speaks within a conversation, which has its place.
+        # A simulated user speaks within a conversation, which already holds a slot.
         async with self._slots if role == "judge" else nullcontext():
             answer = await self._admitted(model, request, send)
         usage = accounts.get()
@@ -59,7 +59,7 @@ class JudgeGate:
 
 
 class UnitGate(EffectGate):
-    """The same for the calls of an agent, and which of its tools may run."""
+    """The same for an agent's calls; it also decides which of its tools may run."""
 
     def __init__(
         self, case: EvalCase, repeat: int, limits: Limits, cassette: Cassette | None, allow_effects: bool
@@ -93,7 +93,7 @@ class UnitGate(EffectGate):
             self._cassette.keep("agent", request.model or "", request, sample, response)
 
     async def model_failed(self, key: str, request: LlmRequest, error: Exception) -> LlmResponse | None:
-        """A busy provider closes the model for the time that it asks for; the failure stays the agent's."""
+        """Close the model for the time that a busy provider asks for; the failure is left to the agent."""
         with suppress(KeyError):
             self._open.pop(key)
         delay = retry_delay(error, 1)

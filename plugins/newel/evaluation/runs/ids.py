@@ -1,7 +1,7 @@
-"""Ids that repeat: within a unit of work every new id follows from the run and the case, not from chance.
+"""Repeatable ids: within a unit of work every new id is derived from the run and the case, not from chance.
 
-A run with scripted models and a frozen clock then writes the same bytes twice, and a resumed one those of a run that
-nobody interrupted.
+A run with scripted models and a frozen clock then writes the same bytes each time, and a resumed run writes the bytes
+of an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _users = 0
 
 
 def derived_id(*names: object) -> str:
-    """A UUID string that follows from `names`."""
+    """A UUID string that is derived from `names`."""
     h = hashlib.sha256("\0".join(str(name) for name in names).encode("utf-8", "surrogatepass")).hexdigest()
     return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-a{h[17:20]}-{h[20:32]}"
 
@@ -46,7 +46,7 @@ def _scoped(otherwise: Callable[[], str]) -> Callable[[], str]:
 
 @contextmanager
 def repeatable_ids() -> Iterator[None]:
-    """Let `ids_of` have its way; runs may overlap."""
+    """Make `ids_of` effective; runs may overlap."""
     global _users, _before
     if _users == 0:
         _before = (seam.new_id, seam.new_session_id)
@@ -65,7 +65,7 @@ _before: tuple[Callable[[], str], Callable[[], str]] = (seam.new_id, seam.new_se
 
 @contextmanager
 def ids_of(*names: object) -> Iterator[None]:
-    """Count new ids of this task, and of those that it starts, from `names`."""
+    """Derive the new ids of this task, and of the tasks that it starts, from `names`."""
     token = _scope.set(_Scope(*names))
     try:
         yield

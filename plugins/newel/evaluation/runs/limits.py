@@ -1,4 +1,4 @@
-"""Limits: how often, with how many tokens and how many at once a model is asked."""
+"""Limits: how often a model is asked, with how many tokens, and how many times at once."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Limiter:
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[list[float]]:
-        """Wait until a call may be made; what it is given takes the call's tokens in its second place."""
+        """Wait until a call may be made; the second item of the yielded list is for the call's tokens."""
         if self._slots is not None:
             await self._slots.acquire()
         try:
@@ -45,7 +45,7 @@ class Limiter:
                 self._slots.release()
 
     async def admit(self) -> list[float]:
-        """Wait for the rates alone."""
+        """Wait for the rates only, not for a slot."""
         while (delay := self._delay()) > 0:
             await self._sleep(delay)
         call = [self._clock(), 0.0]
@@ -53,7 +53,7 @@ class Limiter:
         return call
 
     def close(self, seconds: float) -> None:
-        """Admit nobody for some seconds: the provider asked for it."""
+        """Admit no call for some seconds: the provider asked for it."""
         self._closed_until = max(self._closed_until, self._clock() + seconds)
 
     def _delay(self) -> float:
@@ -100,9 +100,9 @@ class Limits:
 
 
 def retry_delay(error: BaseException, attempt: int) -> float | None:
-    """The seconds to wait before a busy provider is asked again; None where the error is another, or it is enough.
+    """The seconds to wait before a busy provider is asked again; None for other errors, and after the last attempt.
 
-    `attempt` counts from 1. What a networked provider raises was repeated by the model's own policy before.
+    `attempt` counts from 1. Errors of a networked provider were already retried by the model's own policy.
     """
     if attempt >= ATTEMPTS or getattr(error, "provider", None) or not _busy(error):
         return None

@@ -23,7 +23,7 @@ class RateLimit(BaseModel):
 
 
 class Budget(BaseModel):
-    """What a run may use before it stops; it can be resumed."""
+    """How much a run may use before it stops; it can be resumed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -39,14 +39,14 @@ class RunOptions(BaseModel):
 
     #: Cases that run at once.
     parallelism: int = Field(default=4, ge=1)
-    #: How often each case runs, where the case does not say it.
+    #: How often each case runs, unless the case says otherwise.
     repeats: int = Field(default=1, ge=1)
     #: Seconds after which a case is given up.
     case_timeout: float | None = Field(default=None, gt=0)
     #: By model address; ``*`` is for all that are not named.
     rate_limits: dict[str, RateLimit] = Field(default_factory=dict)
     budget: Budget = Budget()
-    #: Globs of case ids, and tags; a case runs that has one of each that is given.
+    #: Globs of case ids, and tags; a case runs if it matches one entry of each list that is given.
     cases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     #: Whether tools that declare effects run; else they need a recorded answer.

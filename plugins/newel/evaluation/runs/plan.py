@@ -1,4 +1,4 @@
-"""The plan of a run: which agent, which sets, which metrics, where to."""
+"""The plan of a run: its agent, its sets, its metrics, and where its files go."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Plan:
-    """Everything that a run needs to be told."""
+    """Everything that a run needs to know."""
 
     stage: Stage
     sets: Sequence[EvalSet]
@@ -41,7 +41,7 @@ class Plan:
     options: RunOptions = field(default_factory=RunOptions)
     registry: MetricEvaluatorRegistry = field(default_factory=DEFAULT_METRIC_EVALUATOR_REGISTRY.copy)
     simulators: UserSimulatorProvider | None = None
-    #: The folder of the agent, whose modules own metrics may come from.
+    #: The agent's folder; custom metrics may come from its modules.
     folder: Path | None = None
     #: Where the run is kept; None: in memory only.
     run_file: Path | None = None
@@ -52,7 +52,7 @@ class Plan:
     reuse: Path | None = None
 
     def metrics(self, eval_set: EvalSet) -> list[EvalMetric]:
-        """The metrics of a set, its own criteria before the config's."""
+        """The metrics of a set; its own criteria override the config's."""
         if not eval_set.criteria:
             return get_eval_metrics_from_config(self.config)
         own = {canonical_name(name): value for name, value in eval_set.criteria.items()}
@@ -68,7 +68,7 @@ class Plan:
         return float(live.timeout_seconds) if live is not None else None
 
     def check(self) -> None:
-        """Refuse what cannot work before the first case runs: metrics that nobody provides, two sets of one id."""
+        """Before the first case runs, refuse what cannot work: unknown metrics, bad criteria, two sets with one id."""
         register_custom_metrics_from_config(self.config, self.registry, self.folder)
         names = [info.metric_name for info in self.registry.get_registered_metrics()]
         entries = [(where, name, value) for where, criteria in self._criteria() for name, value in criteria.items()]
@@ -106,12 +106,12 @@ class Plan:
                 problems[f"{where}: the criterion of {name}: {problems_of(error)}"] = None
             except ConfigurationError as error:
                 problems[f"{where}: {error}"] = None
-            except Exception:  # noqa: BLE001 - a metric is a plugin's; where it fails is its case
+            except Exception:  # noqa: BLE001 - a metric may be a plugin's; its failure shows when it runs
                 _log.debug("the metric %s cannot be made yet", name, exc_info=True)
         return list(problems)
 
     def _without(self, judges: Sequence[str]) -> Iterator[str]:
-        """Why a judge cannot be asked: no provider has it, or it has no key. Answers that are kept ask nobody."""
+        """Why a judge cannot be asked: no provider has it, or its key is missing. Recorded answers need no judge."""
         if self.options.cassette in (None, "record"):
             for judge in judges:
                 try:
@@ -134,7 +134,7 @@ class Plan:
         return [metric.metric_name for metric in self.metrics(eval_set) if metric.metric_name not in EFFICIENCY]
 
     def header(self, run_id: str, created: float) -> dict[str, Any]:
-        """What the run file begins with."""
+        """The header of the run file."""
         return {
             "run_id": run_id,
             "app_name": self.app_name,
@@ -157,6 +157,6 @@ def _repeated_cases(eval_set: EvalSet) -> list[str]:
 
 
 def digest(eval_set: EvalSet) -> str:
-    """What tells two versions of a set apart."""
+    """A digest that tells two versions of a set apart."""
     text = eval_set.model_dump_json(exclude_defaults=True, exclude_none=True)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

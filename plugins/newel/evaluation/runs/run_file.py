@@ -1,6 +1,6 @@
-"""The run file: everything that a run has finished, line by line, durable before anybody is told.
+"""The run file: everything that a run has finished, line by line, durable before it is reported.
 
-JSON lines: a header; then of each unit, in the order in which things end, its inference, each metric, its result. A
+JSON lines: a header; then, in the order in which they finish, each unit's inference, its metrics and its result. A
 line that a crash cut short is dropped. At the end the results are folded into ``*.evalset_result.json``.
 """
 
@@ -29,11 +29,11 @@ class RunFileError(ConfigurationError):
 
 
 class RunFile:
-    """A run file that is written, and what it held when it was opened."""
+    """A run file open for writing, and what it held when it was opened."""
 
     def __init__(self, path: Path, header: dict[str, Any], resume: bool = False) -> None:
         self.path = path
-        #: Offset and length of each unit's result, and its outcome.
+        #: Offset and length of each unit's result; likewise of its inference and metrics.
         self.results: dict[Key, tuple[int, int]] = {}
         self.inferences: dict[Key, tuple[int, int]] = {}
         self.metrics: dict[Key, dict[str, tuple[int, int]]] = {}
@@ -54,7 +54,7 @@ class RunFile:
             raise ConfigurationError(f"there is a run {self.path} already; resume it with --resume") from None
 
     def _index(self) -> dict[str, Any]:
-        """Read the file, cut off what a crash left half-written; the header."""
+        """Read the file, and cut off what a crash left half-written; return the header."""
         header: dict[str, Any] | None = None
         end = 0
         for offset, length, record in records(self.path):
@@ -104,7 +104,7 @@ class RunFile:
         self._append({"kind": "inference", **_keyed(key), "inference": inference.model_dump(mode="json")})
 
     def keep_metric(self, key: Key, name: str, evaluation: EvaluationResult) -> None:
-        """Note a metric; the turns that it is about stand with the inference."""
+        """Note a metric; the turns that it is about are stored with the inference."""
         data = evaluation.model_dump(mode="json", exclude={"per_invocation_results"})
         data["per_invocation_results"] = [
             one.model_dump(mode="json", exclude={"actual_invocation", "expected_invocation"})
@@ -141,7 +141,7 @@ class RunFile:
             if durable:
                 os.fsync(descriptor)
         except OSError as error:
-            os.ftruncate(descriptor, offset)  # no half line stays
+            os.ftruncate(descriptor, offset)  # leave no half line
             raise RunFileError(
                 f"{self.path} cannot be written: {error.strerror or error}; make room and go on with --resume"
             ) from error
@@ -162,7 +162,7 @@ def key_of(record: dict[str, Any]) -> Key:
 
 
 def record_at(path: Path, where: tuple[int, int]) -> dict[str, Any]:
-    """The line of a run file at an offset, of a length."""
+    """The line of a run file at an offset, with its length."""
     with path.open("rb") as file:
         file.seek(where[0])
         record: dict[str, Any] = json.loads(file.read(where[1]))

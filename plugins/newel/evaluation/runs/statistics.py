@@ -14,7 +14,7 @@ SAMPLES = 2000
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value with its 95 % interval; none where there are fewer than two observations."""
+    """A value with its 95 % interval; no interval with fewer than two observations."""
 
     value: float
     n: int
@@ -81,7 +81,7 @@ def mcnemar_exact(only_first: int, only_second: int) -> float:
 
 
 def paired_bootstrap(differences: Sequence[float], seed: int = 0, samples: int = SAMPLES) -> tuple[Estimate, float]:
-    """The mean of paired differences with its interval, and the two-sided p that it is none."""
+    """The mean of paired differences with its interval, and the two-sided p value of no difference."""
     estimate = bootstrap_mean(differences, seed, samples)
     if estimate.low is None or all(d == 0 for d in differences):
         return estimate, 1.0
@@ -103,7 +103,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def kappa(pairs: Sequence[tuple[bool, bool]]) -> float | None:
-    """Cohen's kappa of two raters; None of nothing, 1 where both always say the same one thing."""
+    """Cohen's kappa of two raters; None without pairs, 1 where both always give the same single answer."""
     n = len(pairs)
     if n == 0:
         return None

@@ -82,7 +82,7 @@ def unit_of(record: Mapping[str, Any]) -> UnitResult:
 
 
 def fold(file: RunFile, set_id: str, keys: Sequence[Key], folder: Path, others: Iterable[Path]) -> Path:
-    """Write the result file of a set, beside `others`: the results in file order, one by one, which needs no memory."""
+    """Write the result file of a set, next to `others`: the results in file order, one by one, to save memory."""
     created = file.header["created"]
     names = [path.name.removesuffix(RESULT_SUFFIX) for path in others]
     name = result_name(file.header["app_name"], set_id, created, names)

@@ -1,4 +1,4 @@
-"""The summary of a run: counts, means with intervals, repeats, what was used."""
+"""The summary of a run: counts, means with intervals, repeats, usage."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Summary:
     pass_hat: dict[int, float] = field(default_factory=dict)
     #: The share of cases of which some repeats pass and some do not.
     flaky: float = 0.0
-    #: How far each labelled metric agrees with people: Cohen's kappa, and of how many results.
+    #: How far each labelled metric agrees with people: Cohen's kappa, and the number of results.
     agreement: dict[str, tuple[float, int]] = field(default_factory=dict)
     tokens: int = 0
     cost: float | None = None

@@ -1,4 +1,4 @@
-"""Units of a run: a case and a repeat; what is known of each, and what came of it."""
+"""Units of a run: a case and a repeat, and the result of each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Key = tuple[str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A case and which repeat of it."""
+    """A case and the number of its repeat."""
 
     eval_set: EvalSet
     case: EvalCase
@@ -35,14 +35,14 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class UnitResult:
-    """What came of a unit."""
+    """The result of a unit."""
 
     key: Key
     outcome: str
     result: EvalCaseResult
     accounts: Accounts
     tags: tuple[str, ...] = ()
-    #: What people say of it, by metric.
+    #: People's verdicts on it, by metric.
     labels: dict[str, bool] = field(default_factory=dict)
 
 
@@ -70,7 +70,7 @@ _NOTHING = EvalMetricResultDetails()
 
 @lru_cache(maxsize=1024)
 def _shared(name: str, threshold: float | None, score: float | None, status: EvalStatus) -> EvalMetricResult:
-    """The same result of a metric, once for all cases that have it."""
+    """One shared object for all cases with the same result of a metric."""
     return EvalMetricResult.model_construct(
         set(), metric_name=name, threshold=threshold, score=score, eval_status=status, details=_NOTHING
     )  # fmt: skip
@@ -86,7 +86,7 @@ def units_of(sets: Iterable[EvalSet], options: RunOptions) -> Iterator[Unit]:
 
 
 def outcome_of(case: EvalCase, result: EvalCaseResult, requested: Sequence[str]) -> str:
-    """What a result comes to; `requested` are the metrics that had to be computed."""
+    """The outcome of a result; `requested` are the metrics that had to be computed."""
     if case.skip:
         return SKIPPED
     own = [canonical_name(name) for criteria in (case.criteria, *case.turn_criteria.values()) for name in criteria]

@@ -1,4 +1,4 @@
-"""LlmAudioUserSimulator: a simulated user who speaks what another one writes."""
+"""LlmAudioUserSimulator: a simulated user who speaks what another simulator writes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from newel.models.wire.sounds import Resampler, rate_of
 from newel_kernel import Event, ModelError
 from newel_types import Blob, Content, GenerateContentConfig, Part, PrebuiltVoiceConfig, SpeechConfig, VoiceConfig
 
-#: What live models take, in Hz.
+#: The sample rate that live models take, in Hz.
 RATE = 16_000
-#: The rate of speech whose MIME type names none: that of speech models.
+#: The rate of speech whose MIME type names none: the usual rate of speech models.
 _SPEECH_RATE = 24_000
 
 
@@ -31,7 +31,7 @@ def _voice() -> GenerateContentConfig:
 
 
 class LlmAudioUserSimulatorConfig(LlmBackedUserSimulatorConfig):
-    """Which model speaks, and how; the other fields say which one writes.
+    """Which model speaks, and how; the other fields say which model writes.
 
     `audio_model` is an address, as an agent's model is, or ``cloud_tts``: Google Cloud's text-to-speech.
     """
@@ -47,7 +47,7 @@ class LlmAudioUserSimulator(UserSimulator):
     """Speaks the messages of `text_simulator`; without one, those of a model that follows the scenario."""
 
     config_type: ClassVar[type[BaseUserSimulatorConfig]] = LlmAudioUserSimulatorConfig
-    #: It plays fixed conversations, too, as `text_simulator`.
+    #: It also speaks fixed conversations, which it gets as `text_simulator`.
     speaks_for_others: ClassVar[bool] = True
 
     def __init__(
@@ -66,7 +66,7 @@ class LlmAudioUserSimulator(UserSimulator):
         self._text = text_simulator
 
     async def get_next_user_message(self, events: list[Event]) -> NextUserMessage:
-        """The next message, spoken; a RuntimeError where it cannot be."""
+        """The next message, spoken; a RuntimeError where it cannot be spoken."""
         message = await self._text.get_next_user_message(events)
         if message.status is not Status.SUCCESS or message.user_message is None:
             return message
@@ -76,7 +76,7 @@ class LlmAudioUserSimulator(UserSimulator):
         return NextUserMessage(status=Status.SUCCESS, user_message=await self.to_audio_content(words))
 
     async def to_audio_content(self, text: str) -> Content:
-        """`text` as a message of the user: 16-bit PCM at 16 kHz, after the words where they are wanted."""
+        """`text` as a message of the user: 16-bit PCM at 16 kHz, after the text where the config includes it."""
         data, rate = await self._spoken(text)
         if not data:
             raise RuntimeError(f"the model {self.settings.audio_model!r} that speaks for the user gave no sound")

@@ -36,7 +36,7 @@ class LlmBackedUserSimulatorConfig(BaseUserSimulatorConfig):
 
     model: str = "gemini-2.5-flash"
     model_configuration: GenerateContentConfig = Field(default_factory=_thinking)
-    #: Messages of the user, the starting prompt among them; negative: as many as it takes.
+    #: The most messages of the user, including the starting prompt; negative: no limit.
     max_allowed_invocations: int = 20
     #: A prompt with ``{{ stop_signal }}``, ``{{ conversation_plan }}`` and ``{{ conversation_history }}``.
     custom_instructions: str | None = None
@@ -99,7 +99,7 @@ class LlmBackedUserSimulator(UserSimulator):
 
 
 def history(events: list[Event], with_calls: bool) -> str:
-    """What was said, a paragraph each; thoughts are left out, and calls of tools where not `with_calls`."""
+    """The conversation, a paragraph for each text. Thoughts are left out; tool calls, too, unless `with_calls`."""
     paragraphs = []
     for event in events:
         for part in event.content.parts or () if event.content is not None else ():

@@ -9,7 +9,7 @@ from importlib import import_module
 from newel.evaluation.simulation.user_simulator_personas import UserPersona
 from newel_kernel import ConfigurationError
 
-#: What a template must have.
+#: The placeholders that a template must have.
 PLACEHOLDERS = ("stop_signal", "conversation_plan", "conversation_history")
 _DEFAULT = """You play the user of an agent. You are not the agent, and you never help it with its work.
 
@@ -65,7 +65,7 @@ def get_llm_backed_user_simulator_prompt(
 
 
 def _jinja(template: str, values: Mapping[str, str]) -> str:
-    """Statements need the real thing, in its sandbox."""
+    """Fill a template that has statements: with Jinja itself, in its sandbox."""
     try:
         sandbox = import_module("jinja2.sandbox")
     except ImportError:

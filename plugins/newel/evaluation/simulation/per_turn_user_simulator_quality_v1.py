@@ -98,7 +98,7 @@ class PerTurnUserSimulatorQualityV1(Evaluator):
             for sample in range(self._options.num_samples):
                 try:
                     answer = await ask(judge, prompt(question), self._options.judge_model_config, sample=sample)
-                except Exception as failure:  # noqa: BLE001 - a judge is a plugin's; its failure is this turn's only
+                except Exception as failure:  # noqa: BLE001 - a judge may be a plugin's; only this turn fails
                     error = f"the judge {judge!r} failed: {type(failure).__name__}: {failure}"
                     continue
                 labels = _LABEL.findall(fence.without_echo(answer_text(answer), _FIELD))

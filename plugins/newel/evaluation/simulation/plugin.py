@@ -1,4 +1,4 @@
-"""The plugin of simulated users, besides the one who writes."""
+"""The plugin of the simulated users other than the one that writes."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class BaseUserSimulatorConfig(BaseModel):
 
 
 class Status(Enum):
-    """What became of the request for a message."""
+    """The outcome of a request for a message."""
 
     SUCCESS = "success"
     TURN_LIMIT_REACHED = "turn_limit_reached"
@@ -52,7 +52,7 @@ class NextUserMessage(EvalBaseModel):
 
 
 class UserSimulator(ABC):
-    """Says what the user says next."""
+    """Plays the user: gives the next message."""
 
     config_type: ClassVar[type[BaseUserSimulatorConfig]] = BaseUserSimulatorConfig
 
@@ -61,10 +61,10 @@ class UserSimulator(ABC):
 
     @abstractmethod
     async def get_next_user_message(self, events: list[Event]) -> NextUserMessage:
-        """The next message after `events`, which are a copy of all so far, the user's own among them."""
+        """The next message after `events`, a copy of all events so far, including the user's own."""
 
     def get_simulation_evaluator(self) -> Evaluator | None:
-        """What judges this simulator, if anything does."""
+        """The evaluator that judges this simulator, if any."""
         return None
 
 
@@ -94,5 +94,5 @@ def simulator_config(data: dict[str, Any]) -> BaseUserSimulatorConfig:
     name = data.get("type") or DEFAULT_TYPE
     if name in _types:
         return _types[name].model_validate(data)
-    # That of a plugin, perhaps; whoever makes the simulator looks it up, and says what there is.
+    # Perhaps a plugin's: the code that makes the simulator looks it up, and names the known types.
     return BaseUserSimulatorConfig.model_validate(data)

@@ -33,7 +33,7 @@ class _Processor(ABC):  # noqa: B024 - what there is to implement differs
     before: tuple[str, ...] = ()
 
     def _stage(self) -> Json:
-        """The fields that its descriptor has whatever the chain."""
+        """The fields of its descriptor that do not depend on the chain."""
         if inspect.iscoroutinefunction(getattr(self, "run_async", None)):
             raise HookSignatureError(
                 f"{type(self).__name__}.run_async is a coroutine function; it has to be an async generator: "

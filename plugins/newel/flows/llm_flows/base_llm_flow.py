@@ -38,15 +38,15 @@ class BaseLlmFlow:
     def __init__(self) -> None:
         self.request_processors: list[BaseLlmRequestProcessor] = []
         self.response_processors: list[BaseLlmResponseProcessor] = []
-        #: What the lists and a composition came to at the last run.
+        #: The composition of the last run, and its chains with the lists.
         self._chains: list[tuple[Chains, Chains]] = []
 
     def run_async(self, invocation_context: InvocationContext) -> AsyncGenerator[Event, None]:
-        """The events of the agent that runs, as the composed chains would give them but for the processors."""
+        """The events of the running agent, as the composed chains would give them, except for the processors."""
         return reason_and_act(self._flowing(full_invocation(invocation_context)))
 
     def run_live(self, invocation_context: InvocationContext) -> AsyncGenerator[Event, None]:
-        """The events of the agent that runs over a live connection; its request is prepared by the processors.
+        """The events of the running agent over a live connection; its request is prepared by the processors.
 
         Raises ConfigurationError in a run that has no live queue.
         """
@@ -64,7 +64,7 @@ class BaseLlmFlow:
         self.request_processors.insert(self._place(name), processor)
 
     def insert_request_processor_after(self, name: str, processor: BaseLlmRequestProcessor) -> None:
-        """Put `processor` behind the one of that name."""
+        """Put `processor` after the one of that name."""
         self.request_processors.insert(self._place(name) + 1, processor)
 
     def replace_request_processor(self, name: str, processor: BaseLlmRequestProcessor) -> None:

@@ -122,7 +122,7 @@ def merge_parallel_function_response_events(function_response_events: Sequence[E
 
 
 def deep_merge_dicts(d1: Json, d2: Json) -> Json:
-    """Put what `d2` holds into `d1`, dicts merged at each depth; `d1`."""
+    """Merge `d2` into `d1`, dicts at each depth; return `d1`."""
     for key, value in d2.items():
         present = d1.get(key)
         d1[key] = deep_merge_dicts(present, value) if isinstance(present, dict) and isinstance(value, dict) else value

@@ -55,7 +55,7 @@ def go_away(session: LiveSession) -> InStep:
 
 
 def _seconds(text: str | None) -> float:
-    """The time that is left, a little before it is over."""
+    """The seconds that are left, less a margin."""
     match = _SECONDS.fullmatch(text or "")
     return max(float(match[1]) - 0.5, 0.0) if match else 0.0
 

@@ -18,7 +18,7 @@ _IMAGES = ("image/jpeg", "image/png", "image/webp", "image/heic", "image/heif")
 
 
 def make(session: LiveSession) -> OutStep:
-    """The step; what it found of a MIME type it keeps for the next piece of that type."""
+    """The step; it remembers its verdict on a MIME type for the next piece of that type."""
     checked: set[str | None] = set()
     most, live = session.settings.blob_bytes, session.model.capabilities.live
     strict = session.settings.strict_content

@@ -26,17 +26,17 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Recording:
-    """The audio of one side, since it was written last."""
+    """The audio of one side since the last write."""
 
     side: str
     #: Its `getvalue` copies nothing: a turn may be large.
     data: BytesIO = field(default_factory=BytesIO)
     mime_type: str = ""
-    #: What was cut off before a turn was over: it is written with the next event.
+    #: What was cut off before the end of a turn; it is written with the next event.
     full: list[tuple[bytes, str]] = field(default_factory=list)
 
     def add(self, blob: Blob, most: int) -> None:
-        """Append a piece. Where it has another type, or the bound is reached, what there is becomes a file."""
+        """Append a piece. Where it has another type, or the bound is reached, the audio so far becomes a file."""
         mime_type, data = blob.mime_type or "", blob.data or b""
         if (size := self.data.tell()) and (mime_type != self.mime_type or size + len(data) > most):
             self.full = self.take()
@@ -44,7 +44,7 @@ class Recording:
         self.data.write(data)
 
     def take(self) -> list[tuple[bytes, str]]:
-        """What there is, each as data and MIME type."""
+        """Take the recordings, each as data and MIME type."""
         files, self.full = self.full, []
         if self.data.tell():
             files.append((self.data.getvalue(), self.mime_type))
@@ -86,7 +86,7 @@ def make_in(session: LiveSession) -> InStep | None:
     recordings, most = session.ctx.stash[_RECORDINGS], session.settings.saved_bytes
 
     def step(response: LlmResponse) -> Coroutine[Any, Any, Sequence[Event]] | None:
-        if session.restarts:  # something else stands in place of what the model has said in this turn
+        if session.restarts:  # something else replaces what the model has said in this turn
             recordings.model.take()
             return _written(session, [recordings.user])
         content = response.content
@@ -117,7 +117,7 @@ async def _written(session: LiveSession, recordings: Sequence[Recording], *, who
 
 
 async def close(context: KernelInvocationContext) -> Sequence[Event]:
-    """Save what was recorded since the last turn, where the run is over; its events are stored, and not yielded."""
+    """Save what was recorded since the last turn, at the end of the run; its events are stored, and not yielded."""
     if _RECORDINGS not in context.stash:
         return ()
     recordings = context.stash[_RECORDINGS]
@@ -130,7 +130,7 @@ def recordings_of(ctx: InvocationContext) -> Recordings:
 
 
 async def written(ctx: InvocationContext, recordings: Sequence[Recording], *, whole: bool = True) -> list[Event]:
-    """Save what was recorded (without `whole`, what was cut off already); the events that refer to the artifacts."""
+    """Save what was recorded (without `whole`, what was cut off); return the events that refer to the artifacts."""
     events: list[Event] = []
     for one in recordings:
         files = one.take() if whole else one.full

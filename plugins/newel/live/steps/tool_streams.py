@@ -1,4 +1,4 @@
-"""tool_streams: the calls of streaming tools that listen get what the user sends, too, but for answers to questions."""
+"""tool_streams: the calls of streaming tools that listen get what the user sends, too, except answers to questions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def make(session: LiveSession) -> OutStep:
-    """The step. Most of the time nobody listens, which is seen without asking the session."""
+    """The step. Most of the time no call listens, which shows without asking the session."""
     listeners = session.listeners
 
     def step(request: Outgoing) -> Outgoing:

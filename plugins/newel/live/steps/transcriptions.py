@@ -1,4 +1,4 @@
-"""transcriptions: pieces that a connection has not summed up are, when the turn ends: history keeps the sums."""
+"""transcriptions: joins, when the turn ends, the pieces that a connection has not joined: history keeps these."""
 
 from __future__ import annotations
 

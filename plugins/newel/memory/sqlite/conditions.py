@@ -14,7 +14,7 @@ class Conditions:
     owner: int
     sql: str
     values: tuple[object, ...]
-    #: Whether anything is asked for beside the owner.
+    #: Whether there are conditions besides the owner.
     narrow: bool
 
 
@@ -36,7 +36,7 @@ def conditions(owner: int, condition: MemoryFilter | None) -> Conditions:
 
 
 def _bound(value: str | bool | int | float) -> str | bool | int | float | None:
-    """A value as SQLite has it, to which an integer of more than 64 bits is a float; None: no entry can have it."""
+    """A value as SQLite holds it: an integer of more than 64 bits becomes a float; None: no entry can have it."""
     try:
         if isinstance(value, str):
             value.encode()
@@ -47,7 +47,7 @@ def _bound(value: str | bool | int | float) -> str | bool | int | float | None:
     return value
 
 
-#: What JSON calls them.
+#: The names of these types in JSON, as SQLite reports them.
 _KINDS: dict[type, str] = {
     str: "('text')", bool: "('true', 'false')", int: "('integer', 'real')", float: "('integer', 'real')",
 }  # fmt: skip

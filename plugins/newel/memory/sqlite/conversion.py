@@ -1,6 +1,6 @@
 """Conversion: a memory's vectors made anew by another embedder, beside the old ones until all are there.
 
-Of two at once the one that began last goes on: each has a number of its own, and tables that no other writes.
+Of two concurrent conversions the one that began last goes on: each has its own number, and its own tables.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _last(connection: sqlite3.Connection) -> int:
 
 
 def _check_last(connection: sqlite3.Connection, into: Vectors) -> None:
-    """Raise MemoryStoreError where another conversion, or the first vectors, came meanwhile."""
+    """Raise MemoryStoreError where another conversion, or the writing of the first vectors, began meanwhile."""
     if _last(connection) != into.tables:
         raise MemoryStoreError(
             "another reindex() of this memory began meanwhile, and this one has ended: open the memory with the "
@@ -44,7 +44,7 @@ def _check_last(connection: sqlite3.Connection, into: Vectors) -> None:
 
 
 def following(connection: sqlite3.Connection, after: int, most: int) -> list[tuple[int, int, str]]:
-    """The next entries behind the number `after`: number, owner, text."""
+    """The next entries after the number `after`: number, owner, text."""
     sql = "SELECT number, owner, text FROM entries WHERE number > ? ORDER BY number LIMIT ?"
     return connection.execute(sql, (after, most)).fetchall()
 
@@ -59,7 +59,7 @@ def step(
 
 
 def finish(connection: sqlite3.Connection, into: Vectors, last: int) -> bool:
-    """Adopt the new vectors, and drop the old ones; False where entries came behind the number `last`."""
+    """Adopt the new vectors, and drop the old ones; False where entries were added after the number `last`."""
     _check_last(connection, into)
     if following(connection, last, 1):
         return False

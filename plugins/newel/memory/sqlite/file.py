@@ -23,7 +23,7 @@ VERSION = 1
 BUSY_SECONDS = 30.0
 _SCHEMA = (
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
-    # AUTOINCREMENT: the number of a user that was forgotten, or of an entry, means nobody else later.
+    # AUTOINCREMENT: the number of a forgotten user, or of an entry, is never used again.
     "CREATE TABLE owners (number INTEGER PRIMARY KEY AUTOINCREMENT, app TEXT NOT NULL, user TEXT NOT NULL, "
     "UNIQUE (app, user))",
     "CREATE TABLE entries (number INTEGER PRIMARY KEY AUTOINCREMENT, owner INTEGER NOT NULL, session TEXT NOT NULL, "
@@ -65,13 +65,13 @@ class MemoryFile:
             return _within(self._reader, "BEGIN", question)
 
     def write(self, change: Callable[[sqlite3.Connection], T]) -> T:
-        """Make `change` as a whole, or not at all."""
+        """Apply `change` as a whole, or not at all."""
         self._check()
         with self._writing, self._explained("written"):
             return _within(self._open(), "BEGIN IMMEDIATE", change)
 
     def rid(self) -> None:
-        """Take what was deleted out of the file: out of the index, and out of the log of writes."""
+        """Purge deleted data from the file: from the index, and from the write-ahead log."""
         self._check()
         with self._writing, self._explained("written"):
             connection = self._open()

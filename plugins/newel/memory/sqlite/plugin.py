@@ -1,6 +1,6 @@
 """The plugin of memory in an SQLite file: ``sqlite:///relative.db``, ``sqlite:////absolute.db``, ``sqlite:path``.
 
-``?embedder=NAME`` behind it names an embedder of a plugin.
+``?embedder=NAME`` at the end names an embedder of a plugin.
 """
 
 from __future__ import annotations

@@ -22,14 +22,14 @@ _FROM = (
 def by_words(connection: sqlite3.Connection, where: Conditions, query: str, most: int) -> WordRanking:
     """The entries that share a word with the query, best first by bm25, with their scores.
 
-    Entries that have only common words of it come last, those with all of them first, then the newest.
+    Entries that have only common words of the query come last: those with all these words first, then the newest.
     """
     counts = {term: _count(connection, term) for term in queries(where.owner, query, _WORDS)}
     rare = [term for term, count in counts.items() if 0 < count <= _COMMON]
     common = [term for term, count in counts.items() if count > _COMMON]
     scores: dict[int, float] = {}
     if rare:
-        # The newest first where two are as good.
+        # The newest first where two are equally good.
         sql = _FROM.format(score="-bm25(words)", where=where.sql) + " ORDER BY 2 DESC, e.number DESC LIMIT ?"
         scores.update(connection.execute(sql, (" OR ".join(rare), *where.values, most)).fetchall())
     for joined in (" AND ", " OR "):

@@ -26,7 +26,7 @@ from newel.memory.sqlite.writes import Addition, forget
 from newel.memory.terms import snippet
 from newel_kernel import Event, Session
 
-#: Where entries go, and events that come without a session.
+#: The session of entries, and of events that come without one.
 _NO_SESSION = ""
 #: How much of a question counts, in characters.
 _QUESTION = 8000
@@ -36,7 +36,7 @@ class SqliteMemoryService(BaseMemoryService):
     """Memory in the file `path`: a path, ``sqlite:///relative``, ``sqlite:////absolute`` or ``:memory:``.
 
     Several processes may use one file. With an `embedder` a search also finds what means the same in other words. Only
-    what has text is remembered. Adding again adds nothing; a session that is added again is as it is now.
+    what has text is remembered. Adding twice adds nothing; adding a session again brings it up to date.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, embedder: Embedder | None = None) -> None:
@@ -45,11 +45,11 @@ class SqliteMemoryService(BaseMemoryService):
             check_vectors()
         self._embedder = embedder
         self._file = MemoryFile(path)
-        # Also at exit and for whoever never calls close().
+        # Also at exit, and where close() is never called.
         self._finalizer = weakref.finalize(self, self._file.close)
 
     async def add_session_to_memory(self, session: Session) -> None:
-        """Remember what was said in a session, and nothing of it that is not in it any more."""
+        """Remember what was said in a session, and forget what is not in it any more."""
         rows = [row for event in session.events if (row := row_of_event(event, None)) is not None]
         await self._add(Addition(session.app_name, session.user_id, session.id, rows, Existing.WHOLE_SESSION))
 
@@ -75,7 +75,7 @@ class SqliteMemoryService(BaseMemoryService):
         """At most `limit` entries of the user, best first.
 
         By words alone the scores are those of bm25; with an embedder they say how well words and vector fit together,
-        and are no measure from one question to another. Raises EmbedderMismatchError where the file's vectors are
+        and cannot be compared between questions. Raises EmbedderMismatchError where the file's vectors are
         another's.
         """
         check_limit(limit)
@@ -88,15 +88,15 @@ class SqliteMemoryService(BaseMemoryService):
         return SearchMemoryResponse(memories=entries)
 
     async def forget_session(self, *, app_name: str, user_id: str, session_id: str) -> int:
-        """Forget what is remembered of a session; how many entries that were."""
+        """Forget what is remembered of a session; return how many entries there were."""
         return await self._forget(app_name, user_id, session_id, None)
 
     async def forget_user(self, *, app_name: str, user_id: str) -> int:
-        """Forget everything of a user; how many entries that were. Nothing of it is in the file any more."""
+        """Forget everything of a user; return how many entries there were. None of it is in the file any more."""
         return await self._forget(app_name, user_id, None, None)
 
     async def delete_memories(self, *, app_name: str, user_id: str, ids: Iterable[str]) -> int:
-        """Delete entries by their ids, or by those of their events; how many there were."""
+        """Delete entries by their ids, or by those of their events; return how many there were."""
         keys = list(ids)
         return sum(
             [
@@ -106,9 +106,9 @@ class SqliteMemoryService(BaseMemoryService):
         )
 
     async def reindex(self) -> int:
-        """Make the vectors of all entries anew by this service's embedder; how many there were.
+        """Make the vectors of all entries anew with this service's embedder; return how many there were.
 
-        Until all are there the old ones stay in use; a reindex that does not end changes nothing.
+        The old vectors stay in use until all new ones are stored; a reindex that does not end changes nothing.
         """
         embedder = needed(self._embedder)
         into = await asyncio.to_thread(self._file.write, lambda db: conversion.begin(db, embedder))

@@ -1,4 +1,4 @@
-"""Vectors: those of each entry, kept exactly and as one bit a number, by which a search finds its candidates.
+"""Vectors: each entry's, kept exactly and as one bit per number; by the bits a search finds its candidates.
 
 sqlite-vec compares with every vector of the user; with bits that is 32 times less to read. The best of them are then
 compared exactly, and so is everything where a user has few entries.
@@ -15,7 +15,7 @@ from newel.memory.embedding import no_vectors, other_vectors
 from newel.memory.sqlite.binding import binding, load_vectors
 from newel.memory.sqlite.conditions import Conditions
 
-#: Up to so many entries all are compared exactly.
+#: Up to this many entries, all are compared exactly.
 FEW = 2000
 #: How many candidates the bits give.
 _CANDIDATES = 100
@@ -23,7 +23,7 @@ _CANDIDATES = 100
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """Whose vectors a file has, and of how many numbers; `tables` tells one conversion's from the next."""
+    """The embedder of a file's vectors, and their dimension; `tables` tells one conversion's tables from the next."""
 
     name: str
     dimension: int
@@ -45,7 +45,7 @@ class Vectors:
 
 
 def stored(connection: sqlite3.Connection) -> Vectors | None:
-    """What the file has; None: no vectors."""
+    """The vectors that the file has; None: it has none."""
     meta = dict(connection.execute("SELECT key, value FROM meta WHERE key LIKE 'vectors.%'").fetchall())
     if not meta:
         return None
@@ -54,7 +54,7 @@ def stored(connection: sqlite3.Connection) -> Vectors | None:
 
 
 def agreed(connection: sqlite3.Connection, embedder: Embedder | None) -> Vectors | None:
-    """What the file has, where it is the embedder's; raises EmbedderMismatchError where it is not."""
+    """The file's vectors, where they are the embedder's; raises EmbedderMismatchError where they are not."""
     has = stored(connection)
     if has is None:
         if embedder is not None and connection.execute("SELECT 1 FROM entries LIMIT 1").fetchone():
@@ -85,7 +85,7 @@ def adopt(connection: sqlite3.Connection, new: Vectors) -> None:
 
 
 def drop(connection: sqlite3.Connection, number: int) -> None:
-    """Drop the tables of that number, where they are."""
+    """Drop the tables of that number, where they exist."""
     ready(connection)
     connection.execute(f"DROP TABLE IF EXISTS vectors_{number:d}")
     connection.execute(f"DROP TABLE IF EXISTS bits_{number:d}")
@@ -98,7 +98,7 @@ def put(connection: sqlite3.Connection, into: Vectors, number: int, owner: int, 
 
 
 def remove(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:
-    """Delete the vectors of entries, also of a conversion that goes on or broke off."""
+    """Delete the vectors of entries, including those of a conversion that is running or broke off."""
     tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB 'vectors_[0-9]*'"
     for (exact,) in connection.execute(tables).fetchall():
         ready(connection)

@@ -60,7 +60,7 @@ class Addition:
 
 
 def forget(connection: sqlite3.Connection, app: str, user: str, session: str | None, keys: Sequence[str] | None) -> int:
-    """Take a user's entries out: all, or those of a session, of some keys; how many there were."""
+    """Delete a user's entries: all, or those of a session, of some keys; return how many there were."""
     owner = _owner(connection, app, user)
     if owner is None:
         return 0

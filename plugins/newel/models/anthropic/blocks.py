@@ -28,7 +28,7 @@ class Media:
 
 
 def assistant_blocks(part: Part, say: Say) -> Iterator[Json]:
-    """What the model said, but for its calls. A thought goes back to whom it came from, as it came, or not at all."""
+    """A model's part as blocks, except calls. A thought goes back to its own provider unchanged, or not at all."""
     if part.thought:
         if (block := _thinking(part)) is not None:
             yield block
@@ -42,7 +42,7 @@ def assistant_blocks(part: Part, say: Say) -> Iterator[Json]:
 
 
 def user_blocks(part: Part, media: Media, say: Say) -> Iterator[Json]:
-    """What the user said, but for results of tools."""
+    """A user's part as blocks, except results of tools."""
     if part.thought:
         return
     block: Json | None = None
@@ -63,9 +63,9 @@ def is_failure(content: Json) -> bool:
 
 
 def result_blocks(response: FunctionResponse, call_id: str, media: Media, say: Say) -> tuple[Json, list[Json]]:
-    """The tool_result of a response with its media, and the blocks that may not stand in it.
+    """The tool_result of a response with its media, and the blocks that may not be in it.
 
-    The service lets the result of a failure hold text only.
+    The service allows only text in the result of a failure.
     """
     content = response.response or {}
     texts = [text_block(result_text(content))]
@@ -77,7 +77,7 @@ def result_blocks(response: FunctionResponse, call_id: str, media: Media, say: S
 
 
 def orphan_blocks(response: FunctionResponse, media: Media, say: Say) -> list[Json]:
-    """A result whose call is not in the request, or that has a result already: told as text."""
+    """A result as text, because its call is not in the request or already has a result."""
     block, others = result_blocks(response, "", media, say)
     blocks = [text_block(f"[result of {response.name}]"), *block["content"], *others]
     return blocks
@@ -90,7 +90,7 @@ def unanswered(call_id: str) -> Json:
 
 
 def result_text(content: Json) -> str:
-    """A tool's answer as text: what stands alone under ``result`` or ``error`` as such, else the whole object."""
+    """A tool's answer as text: the value of ``result`` or ``error`` where it is the only key, else the whole object."""
     if len(content) == 1:
         ((name, value),) = content.items()
         if name in ("result", "error"):
@@ -123,7 +123,7 @@ def _code(code: ExecutableCode | None, result: CodeExecutionResult | None) -> It
 
 
 def _of_model(part: Part, say: Say) -> Iterator[Json]:
-    """Media of the model's own: its messages hold text only."""
+    """Media that the model made: its messages hold text only."""
     blob = part.inline_data
     if blob is not None and kind_of(blob.mime_type or "") == "text" and blob.data and blob.data.strip():
         yield text_block(blob.data.decode("utf-8", "replace"))

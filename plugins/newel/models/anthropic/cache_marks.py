@@ -6,14 +6,14 @@ from newel.models.anthropic.blocks import THINKING
 from newel.models.google.request_keys import CACHE_CONFIG, CACHEABLE_TOKENS
 from newel_kernel import Json, LlmRequest
 
-#: A lifetime beyond which the longer of the two is asked for, in seconds.
+#: The lifetime, in seconds, beyond which the longer of the two is requested.
 _SHORT = 300
 
 
 def mark(body: Json, request: LlmRequest) -> None:
-    """Mark the tools, the system instruction and the last message that stays, if the app has its requests cached.
+    """Mark the tools, the system instruction and the last message that stays, if the app caches its requests.
 
-    What is marked is copied first: messages are kept for the next request.
+    Marked items are copied first, because messages are kept for the next request.
     """
     settings = request.stash.get(CACHE_CONFIG, None)
     if settings is None or (request.stash.get(CACHEABLE_TOKENS, None) or 0) < settings.min_tokens:
@@ -23,7 +23,7 @@ def mark(body: Json, request: LlmRequest) -> None:
         if body.get(name):
             body[name] = _marked(body[name], control)
     messages: list[Json] = body["messages"]
-    # The user's latest message differs each time, and instructions stand before it.
+    # The user's latest message differs each time, and instructions come before it.
     for index in range(len(messages) - 2, -1, -1):
         message = messages[index]
         if message["role"] == "assistant" and message["content"][-1]["type"] not in THINKING:

@@ -22,10 +22,10 @@ from newel_kernel import Json, ModelError
 
 HTTP = "httpx2"
 _END = "message_stop"
-#: Seconds to wait for the end of a stream that has said its last event.
+#: Seconds to wait for the end of a stream that has sent its last event.
 _DRAIN = 1.0
 _KEY, _TOKEN = "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"
-#: Other ways to credentials that the SDK knows.
+#: Other variables from which the SDK takes credentials.
 _OTHERS = ("ANTHROPIC_PROFILE", "ANTHROPIC_IDENTITY_TOKEN", "ANTHROPIC_IDENTITY_TOKEN_FILE")
 _PROJECTS = ("ANTHROPIC_VERTEX_PROJECT_ID", "GOOGLE_CLOUD_PROJECT")
 _REGIONS = ("CLOUD_ML_REGION", "GOOGLE_CLOUD_LOCATION")
@@ -58,14 +58,14 @@ def check(model: str) -> None:
 
 
 def check_key(model: str) -> None:
-    """Raise a ModelError that names the remedy where nothing says who pays, or a key cannot be one."""
+    """Raise a ModelError that names the remedy where no credentials are set, or a key cannot be one."""
     if not is_configured():
         raise _no_key(model)
     environment_key(model, _KEY) or environment_key(model, _TOKEN)
 
 
 def environment_key(model: str, variable: str) -> str | None:
-    """The key in a variable of the environment; a ModelError where it cannot be one."""
+    """The key in a variable of the environment; raises ModelError where it cannot be a key."""
     return plain_key(os.environ.get(variable, ""), model, variable) or None
 
 
@@ -83,7 +83,7 @@ def direct(model: str, key: str | None, base_url: str | None, limits: Limits, pr
         client = sdk.AsyncAnthropic(
             api_key=key, auth_token=token, base_url=base_url, http_client=http, **_plain_options(limits)
         )
-    except Exception as error:  # it reads profiles
+    except Exception as error:  # the SDK reads profiles
         raise ModelError(f"the model {model!r} has no credentials ({error}); set {_KEY}") from error
     if client.api_key is None and client.auth_token is None and client.credentials is None:
         raise _no_key(model)
@@ -116,7 +116,7 @@ def vertex(
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request: its body, and what is particular to it."""
+    """One request: its body, limits and headers."""
 
     client: Client[Sdk]
     service: Service
@@ -173,7 +173,7 @@ class Call:
 
 @contextmanager
 def _credentials(service: Service) -> Iterator[None]:
-    """Say what to do where the SDK, or Google's library beneath it, finds no credentials: they do so at a request."""
+    """Name the remedy where the SDK, or Google's library beneath it, finds no credentials; they look at a request."""
     try:
         yield
     except Exception as error:
@@ -188,7 +188,7 @@ def _credentials(service: Service) -> Iterator[None]:
 
 
 async def _drain(events: AsyncGenerator[Any, None]) -> None:
-    """Read what follows the last event: nothing, but only a connection that is read to its end serves again."""
+    """Read the stream to its end. Nothing follows the last event, but otherwise the connection cannot be reused."""
     with suppress(Exception):
         async with asyncio.timeout(_DRAIN):
             async for _ in events:

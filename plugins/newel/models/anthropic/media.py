@@ -1,4 +1,4 @@
-"""Media: images, PDFs and texts as blocks of a message, and what stands in the place of other kinds."""
+"""Media: images, PDFs and texts as blocks of a message, and notes in place of other kinds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from newel_kernel import Json
 
-#: Says once that something is left out: the setting or kind, and a sentence.
+#: Reports once that something is left out; takes the setting or kind, and a sentence.
 Say: TypeAlias = Callable[[str, str], None]
 
 #: The first bytes of the image types that the service takes.
@@ -41,7 +41,7 @@ def inline(data: bytes | None, mime_type: str | None, title: str | None, allowed
         if kind == "pdf" and data.lstrip()[:4] == b"%PDF":
             return _document({"type": "base64", "media_type": "application/pdf", "data": encoded}, title)
         seen = next((one for start, one in _IMAGES if data.startswith(start)), None)
-        if kind == "image" and seen is not None:  # what the bytes are counts, whatever they are called
+        if kind == "image" and seen is not None:  # the bytes decide, whatever type is declared
             return {"type": "image", "source": {"type": "base64", "media_type": seen, "data": encoded}}
     return _left_out(mime, kind, say)
 
@@ -84,5 +84,5 @@ def _left_out(mime: str, kind: str, say: Say) -> Json:
     return text_block(f"[{mime} left out: this model takes no such {kind}]")
 
 
-#: A block without text, which never leaves.
+#: A block without text, which is never sent.
 _empty = text_block("")

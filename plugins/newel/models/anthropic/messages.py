@@ -16,16 +16,16 @@ from newel.models.wire.names import CallIds, Names
 from newel_kernel import Json
 from newel_types import Content, Part
 
-#: The user's words where the history has none at a place that needs some.
+#: User messages for places where the service needs one and the history has none.
 _BEGIN = "Do now what your instructions ask for."
 _BEFORE = "The conversation begins with your words."
 _CONTINUE = "Continue with what you were doing. If nothing is left to do, sum up the outcome and stop."
 
 
 class Messages:
-    """A history in the service's words, which grows content by content (`newel.models.wire.conversions`).
+    """A history in the service's form, which grows content by content (`newel.models.wire.conversions`).
 
-    Contents of one role that follow each other are one message. A message that is in `_closed` does not change.
+    Consecutive contents of one role are one message. A message that is in `_closed` does not change.
     """
 
     def __init__(self, media: Media, say: Say) -> None:
@@ -34,14 +34,14 @@ class Messages:
         self._ids = CallIds()
         self._closed: list[Json] = []
         self._role = ""
-        #: Of the message that still grows: the results of calls, which stand first, and the rest.
+        #: The parts of the message that still grows: the results of calls, which come first, and the rest.
         self._results: list[Json] = []
         self._blocks: list[Json] = []
         #: The names of the tools that were called.
         self.called: dict[str, None] = {}
 
     def copy(self) -> Messages:
-        """One that can grow without changing this one."""
+        """A copy that can grow without changing this one."""
         new = Messages.__new__(Messages)
         new._media, new._say, new._names, new._role = self._media, self._say, self._names, self._role
         new._ids = self._ids.copy()
@@ -70,7 +70,7 @@ class Messages:
         return self._closed
 
     def paused(self) -> list[Json]:
-        """The messages of a request that lets the model go on with what it said last."""
+        """The messages of a request that lets the model continue what it said last."""
         self._close()
         return self._closed
 
@@ -104,7 +104,7 @@ class Messages:
         self._blocks.extend(others)
 
     def _turn(self, role: str) -> None:
-        """Let the message that grows be one of `role`."""
+        """Make the growing message one of `role`."""
         if role == self._role:
             return
         self._close()

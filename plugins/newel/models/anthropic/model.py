@@ -31,7 +31,7 @@ DEFAULT_MODEL = "claude-sonnet-4-5"
 PATTERNS = (r"claude-.*",)
 #: The names of Claude models as resources of Vertex AI.
 VERTEX_PATTERN = r"projects/(?P<project>[^/]+)/locations/(?P<region>[^/]+)/publishers/anthropic/models/(?P<model>.+)"
-#: How many tokens a second an answer has at least; it sends nothing before it is whole.
+#: The least tokens a second that an answer has; unless streamed, it sends nothing before it is whole.
 _TOKENS_PER_SECOND = 35
 #: How often an answer may be paused for the service's own tools.
 _MOST_PAUSES = 10
@@ -44,11 +44,11 @@ class AnthropicLlm(RemoteLlm):
     provider_name: ClassVar[str] = "anthropic"
 
     model: str = DEFAULT_MODEL
-    #: The most tokens of an answer where the request says none.
+    #: The most tokens of an answer where the request sets no limit.
     max_tokens: int = 8192
-    #: Where the API is, if not where ANTHROPIC_BASE_URL says or at Anthropic.
+    #: The API's address; by default that of ANTHROPIC_BASE_URL, or Anthropic's.
     base_url: str | None = None
-    #: Instead of the environment's.
+    #: Used instead of the environment's key.
     api_key: SecretStr | None = None
 
     _clients: Clients[Sdk] = PrivateAttr(default_factory=Clients)
@@ -73,7 +73,7 @@ class AnthropicLlm(RemoteLlm):
         options, limits = request.config.http_options, self.limits_for(request)
         connection = await self._clients.client(lambda: self._connect(limits), limits.response_bytes)
         name = self.model_name(request)
-        say = partial(self.say_once, LlmRequest(model=name))  # kept with the history, so without this request
+        say = partial(self.say_once, LlmRequest(model=name))  # kept with the history, so it must not hold this request
         sent = outgoing(request, name, self.capabilities_for(request), self._conversions, say, self.max_tokens)
         whole = not stream and sent.body["max_tokens"] <= MOST_UNSTREAMED
         if whole and not (options is not None and options.timeout):
@@ -103,10 +103,10 @@ class Claude(AnthropicLlm):
     provider_name: ClassVar[str] = "gcp.vertex_ai"
 
     model: str = "claude-sonnet-4-5@20250929"
-    #: Instead of GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION, or of what the model's resource name says.
+    #: Used instead of GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION, or of those in the model's resource name.
     project: str | None = None
     region: str | None = None
-    #: Instead of the default credentials.
+    #: Used instead of the default credentials.
     access_token: SecretStr | None = None
 
     def check(self) -> None:
@@ -114,7 +114,7 @@ class Claude(AnthropicLlm):
         client.check(self.model)
 
     def model_name(self, request: LlmRequest) -> str:
-        """The name without what stands before it in a resource name."""
+        """The model's name, without the path of a resource name."""
         name = super().model_name(request)
         match = re.fullmatch(VERTEX_PATTERN, name)
         return match["model"] if match else name
@@ -128,7 +128,7 @@ class Claude(AnthropicLlm):
 
 
 async def _answered(call: Call, sent: Outgoing, whole: bool) -> Responses:
-    """The responses to a request; one that is paused for the service's own tools is asked to go on."""
+    """The responses to a request; an answer that is paused for the service's own tools is resumed."""
     reading = Reading(sent, call.service)
     for _ in range(_MOST_PAUSES):
         if whole:

@@ -14,7 +14,7 @@ from newel_types import GenerateContentConfig
 
 #: The tool whose arguments are the answer, for models without an output format.
 TOOL = "final_answer"
-#: Where a list or a scalar stands in the object that the service wants.
+#: The key of a list or a scalar in the object that the service wants.
 _WRAPPED = "result"
 _JSON_ONLY = "Answer with one value of JSON and nothing else: no words around it, no code fence."
 _CALL_IT = f"Give your final answer by calling the tool {TOOL}."
@@ -30,18 +30,18 @@ _BY_NAME, _LISTS = ("properties", "$defs"), ("anyOf", "allOf", "prefixItems")
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """How the answer is asked for, and how it is to be read."""
+    """How the answer is requested, and how it is read."""
 
     #: For ``output_config.format``.
     format: Json | None = None
     #: The declaration of the tool that must be called.
     tool: Json | None = None
     wrapped: bool = False
-    #: What the system instruction says besides.
+    #: Sentences to add to the system instruction.
     instructions: tuple[str, ...] = ()
 
     def unwrapped(self, text: str) -> str:
-        """The answer's text as the caller asked for it; a text that is cut or no such object stays as it is."""
+        """The answer's text as the caller asked for it; a text that is cut short, or another object, stays as it is."""
         if not self.wrapped:
             return text
         try:
@@ -51,12 +51,12 @@ class Output:
         return _dumped(value[_WRAPPED]) if isinstance(value, dict) and _WRAPPED in value else text
 
     def of_call(self, args: Json) -> str:
-        """The answer's text, of the arguments with which the tool was called."""
+        """The answer's text, from the arguments of the tool call."""
         return _dumped(args[_WRAPPED] if self.wrapped and _WRAPPED in args else args)
 
 
 def output_of(config: GenerateContentConfig, capable: ModelCapabilities, say: Say) -> Output:
-    """What a request says about the form of its answer."""
+    """The form of answer that a request asks for."""
     source = config.response_json_schema if config.response_json_schema is not None else config.response_schema
     if source is None:
         return Output(instructions=(_JSON_ONLY,)) if config.response_mime_type == "application/json" else Output()
@@ -74,7 +74,7 @@ def output_of(config: GenerateContentConfig, capable: ModelCapabilities, say: Sa
 
 
 def _object(schema: Schema) -> tuple[Schema, bool]:
-    """A schema of an object, in which the wanted one stands where it is none itself."""
+    """An object schema, and whether it wraps `schema`, because that is not an object schema itself."""
     root = referred(schema, schema)
     if root.get("type") == "object" or "properties" in root:
         return {**root, **{key: schema[key] for key in ("$defs",) if key in schema}}, False
@@ -108,7 +108,7 @@ def _within(schema: Schema) -> Iterator[Schema]:
 def _strict(schema: Schema, place: str, bounds: list[str]) -> Schema:
     """`schema` without the bounds that the service refuses.
 
-    They become the description where there is none yet, and `bounds` gets a blank; else `bounds` gets them.
+    They become the description if there is none yet, and `bounds` gets an empty text; otherwise `bounds` gets them.
     """
     result: Schema = {}
     lost_bounds: list[str] = []

@@ -18,15 +18,15 @@ PATTERNS = (r"claude-.*", r"projects/.+/publishers/anthropic/models/.+")
 
 
 class Settings(BaseModel, extra="forbid", defer_build=True):
-    """Settings of Claude. The key is none of them: it comes from the environment."""
+    """Settings of Claude. The key is not among them: it comes from the environment."""
 
-    #: Where the API is, if not where ANTHROPIC_BASE_URL says or at the vendor's.
+    #: The API's address; by default that of ANTHROPIC_BASE_URL, or the vendor's.
     base_url: str | None = None
-    #: The most tokens of an answer where the request says none.
+    #: The most tokens of an answer where the request sets no limit.
     max_tokens: int = Field(default=8192, gt=0)
     #: Reach models through Vertex AI; resource names of Vertex AI always are.
     vertexai: bool = False
-    #: By model: what it can do otherwise than newel's table says.
+    #: By model: capabilities that differ from newel's table.
     capabilities: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
 

@@ -1,4 +1,4 @@
-"""Reading: what the service answered, whole or in events, as responses."""
+"""Reading: the service's answer, whole or in events, as responses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _OF_SERVER = frozenset(
 
 
 class Reading:
-    """An answer as it is read. One that the service pauses goes on in a further message."""
+    """An answer as it is read. An answer that the service pauses continues in a further message."""
 
     def __init__(self, outgoing: Outgoing, service: Service) -> None:
         self._tools, self._output, self._service = outgoing.tools, outgoing.output, service
@@ -49,11 +49,11 @@ class Reading:
 
     @property
     def is_paused(self) -> bool:
-        """Whether the service waits to be asked to go on with its own tools."""
+        """Whether the service waits for a request to continue with its own tools."""
         return self.stop == PAUSED and self._has_server_blocks
 
     def resume(self) -> None:
-        """Go on with a further message."""
+        """Continue with a further message."""
         self._earlier.append(self._usage)
         self._usage, self.stop, self._has_server_blocks = {}, None, False
 
@@ -68,13 +68,13 @@ class Reading:
         self.end(message, message.get("usage"))
 
     def begin(self, message: Json) -> None:
-        """Take what stands at the start of a message."""
+        """Take the fields at the start of a message."""
         if isinstance(model := message.get("model"), str):
             self.model_version = model
         self._count(message.get("usage"))
 
     def end(self, delta: Json, usage: object) -> None:
-        """Take what stands at its end: why it stopped, and the counts that hold."""
+        """Take the fields at its end: why it stopped, and the final counts."""
         stop = delta.get("stop_reason")
         self.stop = stop if isinstance(stop, str) else self.stop
         if isinstance(sequence := delta.get("stop_sequence"), str):
@@ -84,7 +84,7 @@ class Reading:
         self._count(usage)
 
     def block(self, block: Json, arguments: str | None = None) -> None:
-        """Take a whole block. The arguments of a call may be text that came in pieces. Unknown ones are passed over."""
+        """Take a whole block. The arguments of a call may be text that came in pieces. Unknown blocks are ignored."""
         kind = block.get("type")
         if kind == "text":
             self._text(_str(block.get("text")), block.get("citations"))
@@ -133,7 +133,7 @@ class Reading:
         except MalformedArgumentsError:
             args = None
         if name == TOOL and self._output.tool is not None:
-            for part in self.answer.parts:  # words beside the answer are none of it
+            for part in self.answer.parts:  # text beside the answer is not part of it
                 part.thought = part.thought or part.text is not None or None
             self.answer.text(_str(arguments) if args is None else self._output.of_call(args), new=True)
         elif args is None:
@@ -170,7 +170,7 @@ def _str(value: object) -> str:
 
 
 def _citation(citation: Json, start: int, end: int) -> Citation:
-    """What a citation says of its source; the place is that of the text that it supports."""
+    """The source of a citation; `start` and `end` are the place of the text that it supports."""
     title = citation.get("document_title") or citation.get("title")
     uri = citation.get("url") or citation.get("source")
     return Citation(start_index=start, end_index=end, title=title, uri=uri)

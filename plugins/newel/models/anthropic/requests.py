@@ -17,15 +17,15 @@ from newel.models.wire.names import Names
 from newel_kernel import Json, LlmRequest, ModelCapabilities
 from newel_types import GenerateContentConfig
 
-#: A maximum beyond which a whole answer may take so long that a connection without a byte is cut (the SDK's measure).
+#: Above this maximum an unstreamed answer may take so long that its silent connection is cut (the SDK's measure).
 MOST_UNSTREAMED = 8192
-#: What is read here, and what has no meaning beyond Gemini's SDK or is for the runtime itself.
+#: Settings that are read here, have no meaning beyond Gemini's SDK, or are for the runtime itself.
 _READ = frozenset(
     ("http_options", "should_return_http_response", "system_instruction", "temperature", "top_p", "top_k",
      "max_output_tokens", "stop_sequences", "response_mime_type", "response_schema", "response_json_schema", "tools",
      "tool_config", "labels", "automatic_function_calling", "thinking_config")
 )  # fmt: skip
-#: Settings that say nothing where they have this value.
+#: Settings that have no effect with this value.
 _IDLE = {"candidate_count": 1, "response_logprobs": False, "response_modalities": ["TEXT"], "audio_timestamp": False}
 
 
@@ -47,7 +47,7 @@ def outgoing(
     say: Say,
     max_tokens: int,
 ) -> Outgoing:
-    """The body of `request`, which stays as it is. `max_tokens` holds where it says no maximum."""
+    """The body of `request`, which is not changed. `max_tokens` applies where it sets no maximum."""
     config = request.config
     _say_unknown(config, say)
     media = Media(capable.media, capable.result_media)

@@ -1,4 +1,4 @@
-"""Streaming: the events of a streamed answer, as partial responses and into its reading."""
+"""Streaming: turns the events of a streamed answer into partial responses, and feeds them to its reading."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from newel_types import Content, Part
 
 #: Errors in an event after which the same request may succeed.
 _PASSING = frozenset(("overloaded_error", "api_error", "rate_limit_error", "timeout_error"))
-#: The key of a delta's text, by its type: what it adds to in the block.
+#: By a delta's type: the key of its text, in the delta and in the block.
 _TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
 
 
 @dataclass(slots=True)
 class _Block:
-    """A block whose pieces are coming."""
+    """A block whose pieces are still arriving."""
 
     start: Json
     pieces: dict[str, list[str]] = field(default_factory=dict)
@@ -35,17 +35,17 @@ class _Block:
 
 
 class Assembly:
-    """Puts a streamed message together. Unknown events, blocks and deltas are passed over."""
+    """Puts a streamed message together. Unknown events, blocks and deltas are ignored."""
 
     def __init__(self, reading: Reading, service: Service, output: Output) -> None:
         self._reading, self._service, self._output = reading, service, output
-        #: Otherwise it is shown when it is whole: it is wrapped, or comes as the arguments of a call.
+        #: Otherwise text is wrapped, or comes as the arguments of a call, and is shown once it is whole.
         self._shows_text = not output.wrapped and output.tool is None
         self._blocks: dict[object, _Block] = {}
         self.is_done = False
 
     def take(self, event: Any) -> LlmResponse | None:
-        """Take one event; its text as a partial response, if it has some."""
+        """Take one event; return its text as a partial response, if it has any."""
         if not isinstance(event, dict):
             raise self._service.malformed("an event is no object of JSON")
         kind = event.get("type")
@@ -93,7 +93,7 @@ class Assembly:
         if block is None:
             return None
         whole, arguments = block.whole(), "".join(block.arguments)
-        if arguments and whole.get("type") != "tool_use":  # of a tool that the service runs: back as it came
+        if arguments and whole.get("type") != "tool_use":  # of a tool that the service runs: goes back unchanged
             try:
                 whole["input"] = json.loads(arguments)
             except ValueError as error:

@@ -1,4 +1,4 @@
-"""Thinking: how much the model thinks, in the words that it has for that."""
+"""Thinking: how much the model thinks, in the terms that it knows."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _LEAST = 1024
 _DEFAULT_BUDGET = 8192
 _BUDGETS = {"MINIMAL": _LEAST, "LOW": 2048, "MEDIUM": _DEFAULT_BUDGET, "HIGH": 16384, "XHIGH": 22528}
 _EFFORTS = {"MINIMAL": "low", "LOW": "low", "MEDIUM": "medium", "HIGH": "high", "XHIGH": "xhigh"}
-#: What an adaptive model may think where the request says no maximum.
+#: How many tokens an adaptive model may think where the request sets no maximum.
 _ADAPTIVE_ROOM = 16384
 
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """The request's `thinking`, its effort, and how many tokens it takes of the answer's."""
+    """The request's `thinking`, its effort, and how many of the answer's tokens it takes."""
 
     config: Json | None = None
     effort: str | None = None
@@ -89,7 +89,7 @@ def _effort_of(budget: int) -> str:
 
 
 def for_history(thinking: Thinking, messages: list[Json], say: Say) -> Thinking:
-    """`thinking`, or none in the middle of a step that began without: the service refuses to begin there."""
+    """`thinking`, or OFF in a step that began without thinking: the service refuses to start thinking there."""
     if thinking.config is None or thinking.config["type"] != "enabled" or len(messages) < 2:
         return thinking
     waits = any(block["type"] == "tool_result" for block in messages[-1]["content"])

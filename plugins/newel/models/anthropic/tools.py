@@ -1,4 +1,4 @@
-"""Tools: declarations and the choice among them, as the service has them."""
+"""Tools: declarations and the choice among them, in the service's form."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Tools:
     names: Names
     declared: list[Json] = field(default_factory=list)
     choice: Json | None = None
-    #: By tool as it is spelt: its parameters as they are spelt -> their names.
+    #: By a tool's spelling: the spellings of its parameters -> their names.
     _parameters: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def declare(self, declaration: FunctionDeclaration, say: Say) -> None:
-        """Add a tool; one of a name that is there already is not declared twice."""
+        """Add a tool, unless its name is already declared."""
         name = self.names.out(declaration.name or "")
         if any(tool["name"] == name for tool in self.declared):
             return
@@ -43,12 +43,12 @@ class Tools:
         self.declared.append({"name": name, **description, "input_schema": schema})
 
     def arguments(self, name: str, args: Json) -> Json:
-        """The arguments of a call of the tool that is spelt `name`, under the names that the tool has for them."""
+        """The arguments of a call of the tool that is spelt `name`, under the tool's own names."""
         spelt = self._parameters.get(name)
         return {spelt.get(key, key): value for key, value in args.items()} if spelt else args
 
     def cover(self, called: Iterable[str]) -> None:
-        """Declare what the history calls where the request has no tools, which the service refuses."""
+        """Declare the tools that the history calls if the request has none; the service refuses calls without tools."""
         if not self.declared:
             schema = {"type": "object", "properties": {}}
             self.declared = [
@@ -112,7 +112,7 @@ def _legal(name: str) -> str:
 
 
 def _merged(schema: Schema) -> Schema:
-    """An object that takes what each of the alternatives takes; required is what all of them require."""
+    """An object with the properties of all alternatives; it requires what every valid choice of them requires."""
     rest = {key: value for key, value in schema.items() if key not in _COMBINED}
     properties: Schema = dict(rest.get("properties") or {})
     required: list[str] = list(rest.get("required") or ())

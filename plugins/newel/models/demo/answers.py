@@ -36,7 +36,7 @@ class Answer:
         self._agents = agents
 
     def marked(self) -> str:
-        """The answer for a reader: it says that a demo model gives it, and once how to use a real one."""
+        """The answer for a reader: it says that a demo model wrote it, and once how to use a real model."""
         text = f"{MARK} {self.plain()}"
         has_hint = any(remark.who == "model" and _KEY in remark.text for remark in self._conversation.earlier)
         return text if has_hint or self._conversation.exchanges else f"{text}\n{HINT}"

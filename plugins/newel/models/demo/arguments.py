@@ -15,9 +15,9 @@ from newel.models.json_schemas import Schema
 from newel.models.offline.declarations import Declared
 from newel.models.offline.schemas import kind, options, sample, settled
 
-#: "No clue gives a value", where None may be one.
+#: "No clue gives a value", since None may be a value.
 MISSING: Any = object()
-#: A schema that contains itself is filled no deeper.
+#: A recursive schema is filled no deeper.
 _DEPTH = 8
 _NO = re.compile(r"\b(?:no|not|without|don'?t|disable|false|off)\b[\s\w]{0,12}$", re.IGNORECASE)
 
@@ -43,12 +43,12 @@ class _Slot:
 
 
 def fill(schema: Schema, clues: Clues, name: str = "") -> Any:
-    """A value for `schema`; what must be there and has no clue gets a default, an example or the least value."""
+    """A value for `schema`; a required value without a clue becomes a default, an example or the least value."""
     return _fill(_Slot(name, settled(schema, schema), schema, True), clues)
 
 
 def arguments(tool: Declared, text: str) -> list[dict[str, Any]]:
-    """The arguments of each call: one, or one for each thing that is enumerated for a lone text parameter."""
+    """The arguments of each call: one call, or one for each enumerated item if there is a single text parameter."""
     schema = {"type": "object", **tool.parameters}
     own = profile(tool)
     properties = stems(" ".join(schema.get("properties", ())))
@@ -121,7 +121,7 @@ def _as_number(value: Any, *, whole: bool) -> Any:
 
 
 def _enum(slot: _Slot, clues: Clues) -> Any:
-    """The value that is mentioned first; the default or the first one where none is."""
+    """The value that is mentioned first; the default or the first value where none is mentioned."""
     text = " ".join(words(clues.text))
     prompt = {stem(word) for word in words(clues.text)}
     places: list[tuple[int, Any]] = []
@@ -172,7 +172,7 @@ def _array(slot: _Slot, clues: Clues) -> Any:
         items = [value for value in listed if set(words(str(value))) <= prompt]
     elif kind(item.schema) != "object":
         while len(items) < most and (value := _fill(item, clues)) is not MISSING:
-            if value in items:  # a clue that is not used up, as a date
+            if value in items:  # a clue that is not used up, such as a date
                 break
             items.append(value)
     elif (value := _fill(slot.inner(item.schema, required=True), clues)) and slot.required:
@@ -199,7 +199,7 @@ def _object(slot: _Slot, clues: Clues) -> Any:
 
 
 def _is_named(slot: _Slot, clues: Clues) -> bool:
-    """Whether a number stands beside the property's name: it must not go to another one."""
+    """Whether a number is beside the property's name: it must not go to another property."""
     numeric = kind(slot.schema) in ("integer", "number")
     return numeric and any(n.beside & set(stems(slot.name)) for n in clues.numbers)
 

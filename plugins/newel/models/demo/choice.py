@@ -23,7 +23,7 @@ _LIST = "You have a list of other agents to transfer to:"
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The stems by which something can be found."""
+    """The stems by which a tool or an agent can be found."""
 
     name: frozenset[str]
     description: frozenset[str]
@@ -53,7 +53,7 @@ class OtherAgent:
 
 
 def profile(tool: Declared) -> Profile:
-    """The stems of a tool; of its docstring only what says what it does."""
+    """The stems of a tool; of its docstring, only the description and the arguments count."""
     prose, *sections = _SECTION.split(tool.description, maxsplit=1)
     rest = " ".join(sections[1:])
     arguments = _SECTION.split(rest, maxsplit=1)[0] if sections and sections[0].startswith(("Arg", "Par")) else ""
@@ -86,7 +86,7 @@ def score(query: Sequence[str], candidate: Profile) -> float:
 
 
 def choose(text: str, tools: Iterable[Declared]) -> Fit | None:
-    """The tool that fits best; the one declared first where several do."""
+    """The tool that fits best; the one declared first where several fit equally."""
     query = stems(text)
     fits = [Fit(tool, text, score(query, profile(tool))) for tool in ordinary(tools)]
     best = max(fits, key=lambda fit: fit.score, default=None)
@@ -94,9 +94,9 @@ def choose(text: str, tools: Iterable[Declared]) -> Fit | None:
 
 
 def choose_per_clause(text: str, tools: Sequence[Declared]) -> list[Fit]:
-    """The fitting tools of a message's clauses; one that fits none belongs to the clause before it.
+    """The tools that fit a message's clauses; a clause without a tool belongs to the clause before it.
 
-    Clauses that fit the same tool are one, unless each names the tool anew.
+    If all clauses fit the same tool, the message counts as one clause.
     """
     fits: list[Fit] = []
     loose = ""

@@ -1,4 +1,4 @@
-"""What a prompt offers for arguments: numbers, quoted texts, names, words behind a preposition, given keys."""
+"""What a prompt offers for arguments: numbers, quoted texts, names, words after a preposition, ``key=value``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TOKEN = re.compile(r"\w+(?:['’.-]\w+)*")
 _QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|`([^`]+)`|(?<!\w)'([^']+)'(?!\w)")
 _NUMBER = re.compile(r"(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?!\d)")
 _ADDRESS = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+|https?://[^\s\"'<>]+[^\s\"'<>.,;!?)]")
-#: Digits that are no numbers: in quoted text, dates, times, addresses.
+#: Digits that are not numbers: in quoted text, dates, times, addresses.
 _NO_NUMBER = re.compile("|".join((_QUOTED.pattern, _ADDRESS.pattern, r"\d{4}-\d{2}-\d{2}|\d{1,2}:\d{2}(?::\d{2})?")))
 _PAIR = re.compile(r"\b([^\W\d]\w*)(?:\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s,;]+)|:\s+(\"[^\"]*\"|'[^']*'|[^\s,;][^,;\n]*))")
 _NUMERALS = {
@@ -23,7 +23,7 @@ _NUMERALS = {
     "ten": 10, "eleven": 11, "twelve": 12,
 }  # fmt: skip
 LEADS = word_set("in for of to at from about on with named called by into near is am as titled")
-#: They stand before other words too, so only a name counts behind them.
+#: They come before other words too, so only a name counts after them.
 _NAMES_ONLY = frozenset(("is", "am", "as", "by", "with"))
 _ARTICLES = word_set("the a an my your our this that some")
 _JOINTS = frozenset(("and", "or"))
@@ -34,7 +34,7 @@ _NEAR = 40
 
 @dataclass(slots=True)
 class Number:
-    """A number, the stems of the words beside it, and whether an argument has it already."""
+    """A number, the stems of the words beside it, and whether an argument already uses it."""
 
     value: float
     beside: frozenset[str]
@@ -58,7 +58,7 @@ class Phrase:
 
 
 class Clues:
-    """The clues of a prompt. `vocabulary` holds the stems of the tool itself; they are no arguments."""
+    """The clues of a prompt. `vocabulary` holds the stems of the tool itself; they are not arguments."""
 
     def __init__(
         self, text: str, vocabulary: frozenset[str] = frozenset(), values: Mapping[str, Any] | None = None
@@ -67,13 +67,13 @@ class Clues:
         self.vocabulary = vocabulary
         data = _json_object(text)
         self.values = {key_of(name): value for name, value in {**(values or {}), **_assignments(text), **data}.items()}
-        if data:  # what an agent is asked as a tool comes as JSON; its values are the prompt
+        if data:  # an agent used as a tool is asked in JSON; the values are the prompt
             self.text = text = " ".join(value for value in data.values() if isinstance(value, str)) or text
         self.numbers = _numbers(text)
         self.phrases = _quoted(text) + _Reader(text, vocabulary).read()
 
     def rest(self) -> str:
-        """What is left of the prompt without the words that only chose the tool."""
+        """The prompt without the words that only chose the tool."""
         rest = [
             match[0]
             for match in _TOKEN.finditer(self.text)
@@ -85,7 +85,7 @@ class Clues:
         return " ".join(rest)
 
     def remainder(self) -> str:
-        """The prompt from its first word on that neither chose the tool nor is a stop word."""
+        """The prompt from the first word that neither chose the tool nor is a stop word."""
         for match in _TOKEN.finditer(self.text):
             if not says_nothing(match[0]) and stem(match[0]) not in self.vocabulary:
                 return self.text[match.start() :].strip().rstrip("?.!")
@@ -133,7 +133,7 @@ def _beside(text: str, match: re.Match[str]) -> frozenset[str]:
 
 
 def _quoted(text: str) -> list[Phrase]:
-    """What is quoted, and addresses (e-mail, web), which no reader of words takes apart."""
+    """Quoted texts and addresses (e-mail, web), which must not be split into words."""
     phrases: list[Phrase] = []
     for form in (_QUOTED, _ADDRESS):
         for match in form.finditer(text):
@@ -145,7 +145,7 @@ def _quoted(text: str) -> list[Phrase]:
 
 
 class _Reader:
-    """Reads the names and the words behind prepositions, token by token."""
+    """Reads the names and the words after prepositions, token by token."""
 
     def __init__(self, text: str, vocabulary: frozenset[str]) -> None:
         self._text = _ADDRESS.sub(lambda m: "\n" * len(m[0]), _QUOTED.sub(lambda m: "\n" * len(m[0]), text))

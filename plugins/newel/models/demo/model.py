@@ -41,7 +41,7 @@ def create(address: str) -> DemoModel:
 
 
 class DemoModel(OfflineLlm):
-    """Calls the tool whose words the message shares, words its result, and says that it is a demo.
+    """Calls the tool that shares words with the message, puts its result in words, and says that it is a demo.
 
     It decides by the request alone and knows nothing of the world. It asks for tools once per message, so it
     cannot loop.
@@ -76,13 +76,13 @@ class _Turn:
         self._answer = Answer(self._conversation, self._instruction, ordinary(self._tools), self._agents)
 
     def calls(self) -> Sequence[Call]:
-        """The calls to ask for now, if any; none that this message led to already."""
+        """The calls to ask for now, if any, without those already made for this message."""
         done = [(exchange.name, exchange.args) for exchange in self._conversation.exchanges]
         steps = self._finishing() if done else (self._leaving() or self._working() or self._finishing())
         return [call for call in steps if call not in done]
 
     def _leaving(self) -> list[Call]:
-        """Out of a loop, once this agent has had its say in it."""
+        """Leave a loop once this agent has answered in it."""
         has_exit = any(tool.name == EXIT_LOOP for tool in self._tools)
         return [(EXIT_LOOP, {})] if has_exit and self._conversation.replies else []
 
@@ -96,7 +96,7 @@ class _Turn:
         return [(fit.tool.name, args) for fit in fits for args in arguments(fit.tool, fit.text)]
 
     def _untried(self) -> list[Any]:
-        """The agents that have not handed this message on; with them it could go in circles."""
+        """The agents that have not handed this message on; with the others it could go in circles."""
         return [agent for agent in self._agents if agent.name not in self._conversation.transferred]
 
     def _fits(self, text: str) -> list[Fit]:
@@ -110,7 +110,7 @@ class _Turn:
         return fits
 
     def _continued(self, text: str) -> list[Fit]:
-        """The tool of the message before, where this one goes on about it: "and in Rome?"."""
+        """The tool of the message before, if this message continues it: "and in Rome?"."""
         prompt = words(text)
         if len(prompt) > _SHORT or not any(tuple(prompt[: len(start)]) == start for start in _FOLLOW_UP):
             return []
@@ -136,7 +136,7 @@ class _Turn:
         return json.dumps(self._filled(schema), ensure_ascii=False, default=str)
 
     def _filled(self, schema: Schema) -> Any:
-        """A value for `schema` of the tools' results, the message, and the answer in words."""
+        """A value for `schema` from the tools' results, the message, and the answer in words."""
         plain = self._answer.plain()
         values: dict[str, Any] = dict.fromkeys(_IN_WORDS, plain)
         for exchange in self._conversation.exchanges:

@@ -14,13 +14,13 @@ _ASKING = word_set(
     """what which who whom whose where when why how do does did is are am was were can could will would should
     have has had may"""
 )
-#: Who asks with these means the conversation, not the world.
+#: A question with these words is about the conversation, not the world.
 _PAST = re.compile(
     r"\b(earlier|before|previous(?:ly)?|remember|recall|remind me (?:what|which|who|where)|said|told|mentioned|"
     r"did (?:i|you)|so far|last (?:time|answer|result))\b",
     re.IGNORECASE,
 )
-#: They ask about the conversation and say nothing of what is looked for.
+#: Words that ask about the conversation and say nothing about the subject of the question.
 _EMPTY = frozenset(
     map(
         stem, word_set("earlier before previous previously remember recall remind said say told tell mention last know")
@@ -40,12 +40,12 @@ def asks_for_the_past(text: str) -> bool:
 
 
 def recall(text: str, conversation: Conversation) -> str | None:
-    """The earlier sentence that shares most with the question, quoted with who said it; None where none does."""
+    """The earlier sentence that shares most with the question, quoted with its speaker; None where no sentence does."""
     query = [word for word in stems(text) if word not in _EMPTY]
     about_me = not {"my", "i", "me", "mine"}.isdisjoint(words(text))
     best: tuple[float, str] | None = None
     for who, quote in _sentences([*conversation.earlier, *conversation.reports]):
-        # The latest of equals counts: what was said last holds.
+        # Of equals, the latest counts: later statements replace earlier ones.
         fit = _fit(query, who, quote, about_me)
         if fit > 0 and (best is None or fit >= best[0]):
             best = (fit, _quoted(who, quote))

@@ -37,7 +37,7 @@ _FORMS: tuple[tuple[frozenset[str], re.Pattern[str]], ...] = (
 )  # fmt: skip
 _FORMATS = {"email": "email", "uri": "url", "url": "url", "date": "date", "date-time": "date", "time": "time"}
 _EXAMPLE = re.compile(r"(?:e\.g\.|for example|such as)[,:]?\s+[\"'“`]?([A-Z][\w-]*(?: [A-Z][\w-]*)*|\w+)", re.I)
-#: What a format wants in full; "tomorrow" would not fit it.
+#: Formats that need the full form; "tomorrow" would not fit.
 _STRICT = {"date": re.compile(r"\d{4}-\d{2}-\d{2}"), "date-time": re.compile(r"\d{4}-\d{2}-\d{2}T\S+")}
 
 
@@ -107,7 +107,7 @@ def _before_to(clues: Clues) -> str | None:
 
 
 def _by_meaning(name_words: frozenset[str], clues: Clues) -> str | None:
-    """The text of a property that takes a sentence: what is quoted, or the prompt itself."""
+    """The text of a property that takes a sentence: a quoted text, or the prompt itself."""
     if name_words.isdisjoint(_FREE):
         return None
     for phrase in clues.phrases:
@@ -117,7 +117,7 @@ def _by_meaning(name_words: frozenset[str], clues: Clues) -> str | None:
 
 
 def _next_phrase(clues: Clues) -> str | None:
-    """The best phrase that is left: quoted, a name, behind a preposition, at last a capital at a sentence's start."""
+    """The best phrase left: quoted, a name, after a preposition, a capital at a sentence's start, or an address."""
     ranks = (
         [p for p in clues.phrases if p.quoted],
         [p for p in clues.phrases if p.name and not p.weak],

@@ -14,7 +14,7 @@ _MOST = 8
 
 
 def sentence(exchange: Exchange, *, with_arguments: bool = False) -> str:
-    """What a call gave, or why it failed."""
+    """The result of a call as a sentence, or why it failed."""
     arguments = f" ({worded(exchange.args)})" if with_arguments and exchange.args else ""
     if exchange.response is None:
         return f"`{exchange.name}`{arguments} has started; there is no result yet."
@@ -43,7 +43,7 @@ def failure(response: Mapping[str, Any]) -> str | None:
 
 
 def unwrapped(response: Mapping[str, Any]) -> Any:
-    """The value itself: without the envelope ``{"result": …}`` and without a status beside what it tells."""
+    """The value itself: without the envelope ``{"result": …}`` and without a status beside the message."""
     if set(response) == {"result"}:
         inner = response["result"]
         return unwrapped(inner) if isinstance(inner, Mapping) else inner

@@ -94,7 +94,7 @@ def stems(text: str) -> list[str]:
 
 
 def overlap(word: str, others: Iterable[str]) -> float:
-    """How well the stem `word` fits `others`: 1 for itself, less for a kindred word, 0 where it is not."""
+    """How well the stem `word` fits `others`: 1 if it is among them, less for a kindred word, else 0."""
     others = frozenset(others)
     if word in others:
         return 1.0

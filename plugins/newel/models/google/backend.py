@@ -1,4 +1,4 @@
-"""The backend of Gemini: the Gemini API or Vertex AI, and the variables of the environment that choose it and pay."""
+"""The backend of Gemini: the Gemini API or Vertex AI, and the environment variables for choice and credentials."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _variable() -> str | None:
 
 
 def api_key(model: str) -> str | None:
-    """The key of the environment; a ModelError where it cannot be one."""
+    """The key in the environment; raises ModelError where it cannot be a key."""
     return plain_key(os.environ[name], model, name) if (name := _variable()) is not None else None
 
 
@@ -53,9 +53,9 @@ def host(base_url: str | None, *, vertex: bool) -> str:
 def account(
     model: str, project: str | None = None, location: str | None = None, base_url: str | None = None
 ) -> dict[str, str]:
-    """Project and location on Vertex AI, where `project` or the resource name of the model says so.
+    """Project and location on Vertex AI, if `project` or the model's resource name gives them.
 
-    Else they are left to the SDK, which reads the environment: a key or a base URL may stand in place of a project.
+    Otherwise the SDK reads them from the environment, where a key or a base URL may replace a project.
     """
     if project:
         return {"project": project, "location": location or os.environ.get("GOOGLE_CLOUD_LOCATION") or "global"}
@@ -66,7 +66,7 @@ def account(
 
 
 def is_configured(vertex: bool) -> bool:
-    """Whether the environment says who pays: a key, or on Vertex AI a project."""
+    """Whether the environment has credentials: a key, or on Vertex AI a project."""
     return _variable() is not None or (vertex and bool(os.environ.get("GOOGLE_CLOUD_PROJECT")))
 
 

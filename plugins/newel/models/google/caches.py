@@ -25,7 +25,7 @@ from newel_types import CacheMetadata, Content
 logger = logging.getLogger(__name__)
 
 _CHARACTERS_PER_TOKEN = 4
-#: The statuses with which the service answers a request that names a cache that is gone.
+#: The statuses of the service's answer to a request whose cache is gone.
 _NOT_THERE = (400, 403, 404)
 
 Responses = AsyncGenerator[LlmResponse, None]
@@ -38,10 +38,10 @@ class GeminiContextCacheManager:
         self.genai_client = genai_client
 
     async def handle_context_caching(self, llm_request: LlmRequest) -> CacheMetadata | None:
-        """Let `llm_request` use a cache, where there is one or one can be made: it is changed in place.
+        """Let `llm_request` use a cache, if one exists or can be made; the request is changed in place.
 
-        Returns what its response is to carry (`populate_cache_metadata_in_response`); None where the request is not
-        to be cached, or brings a cache of its own in ``config.cached_content``.
+        Returns the metadata for its response (`populate_cache_metadata_in_response`); None where the request is not
+        to be cached, or names a cache of its own in ``config.cached_content``.
         """
         settings = llm_request.stash.get(CACHE_CONFIG, None)
         if settings is None or llm_request.config.cached_content:
@@ -63,7 +63,7 @@ class GeminiContextCacheManager:
         return CacheMetadata(fingerprint=self._fingerprint(llm_request, count), contents_count=count)
 
     def populate_cache_metadata_in_response(self, llm_response: LlmResponse, cache_metadata: CacheMetadata) -> None:
-        """Put the metadata of its request's cache on a response."""
+        """Put the metadata of the request's cache on its response."""
         llm_response.cache_metadata = cache_metadata
 
     async def cleanup_cache(self, cache_name: str) -> None:
@@ -104,9 +104,9 @@ class GeminiContextCacheManager:
         )
 
     def _is_large_enough(self, request: LlmRequest, count: int, min_tokens: int) -> bool:
-        """Whether the start of the request has the tokens that the settings and the model ask for.
+        """Whether the start of the request has enough tokens for the settings and the model.
 
-        The service counted the agent's last prompt as a whole; the start is taken to have its share of that.
+        The service counted the agent's last prompt as a whole; the start is assumed to have its share of that.
         """
         counted = request.stash.get(CACHEABLE_TOKENS, None)
         if counted is None or counted < min_tokens:
@@ -128,7 +128,7 @@ class GeminiContextCacheManager:
         return -(-characters // _CHARACTERS_PER_TOKEN)
 
     def _fingerprint(self, request: LlmRequest, count: int) -> str:
-        """A hash of all that a cache of the first `count` contents would hold, and of where it would lie."""
+        """A hash of all that a cache of the first `count` contents would hold, and of where it would be stored."""
         head = requests.prefix(request)
         tools = [_sorted(tool) for tool in head.pop("tools", ())]
         client = getattr(self.genai_client, "_api_client", None)
@@ -148,7 +148,7 @@ class GeminiContextCacheManager:
 
 
 async def cached_responses(client: Sdk, request: LlmRequest, send: Callable[[LlmRequest], Responses]) -> Responses:
-    """The responses that `send` yields for `request` with its cache; `request` stays as it is.
+    """The responses that `send` yields for `request` with its cache; `request` is not changed.
 
     Where the service has lost the cache, the request is sent once more without it.
     """
@@ -174,7 +174,7 @@ async def cached_responses(client: Sdk, request: LlmRequest, send: Callable[[Llm
 
 
 async def _marked(manager: GeminiContextCacheManager, answer: Responses, metadata: CacheMetadata | None) -> Responses:
-    """The responses of an answer; the whole one carries the metadata."""
+    """The responses of an answer; the final one carries the metadata."""
     async with aclosing(answer) as responses:
         async for response in responses:
             if metadata is not None and not response.partial:
@@ -196,14 +196,14 @@ def _stable_count(contents: Sequence[Content]) -> int:
 
 
 def _is_usable(cache: CacheMetadata, intervals: int) -> bool:
-    """Whether the service still has the cache, and it may serve once more."""
+    """Whether the service still has the cache, and the cache may serve once more."""
     if cache.expire_time is None or cache.invocations_used is None:
         return False
     return seam.clock() < cache.expire_time and cache.invocations_used <= intervals
 
 
 def _apply(request: LlmRequest, cache: CacheMetadata) -> None:
-    """Refer to the cache instead of what it holds; the service refuses requests that say both, or have no contents."""
+    """Refer to the cache instead of what it holds; the service refuses requests with both, or without contents."""
     request.stash[CACHED_CONTENTS] = min(cache.contents_count, max(len(request.contents) - 1, 0))
     config = request.config
     config.cached_content = cache.cache_name

@@ -1,4 +1,4 @@
-"""The SDK's client of Gemini, and its streams, whose HTTP responses close when they are left."""
+"""The SDK's client of Gemini, and its streams; leaving a stream closes its HTTP response."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from newel.models.wire.service import Service
 
 #: A list for the responses that the running step of a call opens, so that the call can close them.
 _opened: ContextVar[list[HttpResponse] | None] = ContextVar("opened_responses", default=None)
-#: The part of the SDK for interactions tries several times by itself, some releases at least twice; no answer is a 0.
+#: For interactions the SDK makes several attempts by itself, some releases at least two; no answer has status 0.
 SERVICE_ALONE: Json = {"attempts": 1, "http_status_codes": [0]}
 
 
@@ -31,10 +31,10 @@ class Connection:
     async def stream(
         self, send: Callable[..., Awaitable[Any]], **arguments: object
     ) -> AsyncIterator[AsyncIterator[Answer]]:
-        """The chunks of what a method of the SDK streams. On leaving, the HTTP response is closed.
+        """The chunks that a method of the SDK streams. On leaving, the HTTP response is closed.
 
         The SDK nests five generators over the response and closes none of them; left to the garbage
-        collector, the service would go on sending to an answer that nobody reads.
+        collector, the service would go on sending an answer that nobody reads.
         """
         opened: list[HttpResponse] = []
         try:
@@ -52,7 +52,7 @@ def connect(
 ) -> tuple[Sdk, object, Service]:
     """A client of the SDK, and the HTTP client beneath it.
 
-    `pays` are its arguments that say who does; `options` are those of its HTTP, `sockets` of its WebSockets.
+    `pays` are the client's arguments for credentials; `options` configure its HTTP, `sockets` its WebSockets.
     """
     genai = import_module("google.genai")
     library = _http_library()
@@ -61,7 +61,7 @@ def connect(
     options = {
         **options,
         "httpx_async_client": http,
-        # One SSL context for all that the SDK makes besides.
+        # One SSL context for all other clients that the SDK makes.
         "client_args": {"verify": context},
         "async_client_args": {"verify": context, "ssl": context, **(sockets or {})},
     }
@@ -85,7 +85,7 @@ async def _note(response: HttpResponse) -> None:
 
 @contextmanager
 def _noting(opened: list[HttpResponse]) -> Iterator[None]:
-    """Note the responses that are opened meanwhile. Never across a yield to the caller: there, other calls may run."""
+    """Note the responses that are opened meanwhile. Never across a yield to the caller, where other calls may run."""
     token = _opened.set(opened)
     try:
         yield

@@ -15,17 +15,17 @@ else:
 
 
 class ContextCacheConfig(BaseModel):
-    """Set on an App, it holds for all its LLM agents whose model's provider can cache; the others ignore it."""
+    """Set on an App, it applies to all its LLM agents whose model's provider can cache; the others ignore it."""
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
-    #: How many invocations may use a cache before it is made anew.
+    #: How many invocations may use a cache before it is made again.
     cache_intervals: int = Field(default=10, ge=1, le=100)
     #: How long a cache lives.
     ttl_seconds: int = Field(default=1800, gt=0)
-    #: The least tokens that the agent's last prompt had for a cache to be made. The service has a minimum of its own.
+    #: The least tokens of the agent's last prompt for which a cache is made. The service has a minimum of its own.
     min_tokens: int = Field(default=0, ge=0)
-    #: For the call that makes a cache: a `timeout` in milliseconds, say, after which the request goes without one.
+    #: For the call that makes a cache: a `timeout` in milliseconds, say, after which the request is sent without one.
     create_http_options: HttpOptions | None = None
 
     @property

@@ -38,20 +38,20 @@ class Gemini(RemoteLlm):
     provider: ClassVar[str] = "gemini"
 
     model: str = backend.DEFAULT_MODEL
-    #: Where the API is, if not where GOOGLE_GEMINI_BASE_URL says or at Google.
+    #: The API's address; by default that of GOOGLE_GEMINI_BASE_URL, or Google's.
     base_url: str | None = None
     #: None: ``v1beta``, on Vertex AI ``v1beta1``.
     api_version: str | None = None
     #: True: Vertex AI, False: the Gemini API; None: as the model's name or GOOGLE_GENAI_USE_VERTEXAI says.
     vertexai: bool | None = None
-    #: On Vertex AI: whose models, and where; None: as the model's resource name or GOOGLE_CLOUD_PROJECT and
-    #: GOOGLE_CLOUD_LOCATION say. Where there is a base URL, the SDK signs in only with a project that is said here.
+    #: On Vertex AI: the project and its location; None: as the model's resource name or GOOGLE_CLOUD_PROJECT and
+    #: GOOGLE_CLOUD_LOCATION say. With a base URL, the SDK signs in only if the project is set here.
     project: str | None = None
     location: str | None = None
     #: The voice of live connections.
     speech_config: SpeechConfig | None = None
-    #: Where a live session can be resumed, follow each input with a ping: its answer says what need not be sent again.
-    #: On Vertex AI the service says so itself.
+    #: If a live session can be resumed, follow each input with a ping: its answer says which input need not be sent
+    #: again. On Vertex AI the service reports that itself.
     confirm_input: bool = True
     #: Use the Interactions API, which keeps the conversation at the service: only what is new is sent.
     use_interactions_api: bool = False
@@ -72,11 +72,11 @@ class Gemini(RemoteLlm):
 
     @property
     def capabilities(self) -> ModelCapabilities:  # type: ignore[override]
-        """Those of the table; Vertex AI takes a response schema together with tools from Gemini 2 on."""
+        """The table's capabilities; Vertex AI takes a response schema together with tools from Gemini 2 on."""
         return self._on_backend(super().capabilities)
 
     def capabilities_for(self, request: LlmRequest) -> ModelCapabilities:
-        """Those of the model that a request names."""
+        """The capabilities of the model that a request names."""
         return self._on_backend(super().capabilities_for(request))
 
     def _on_backend(self, capable: ModelCapabilities) -> ModelCapabilities:
@@ -106,7 +106,7 @@ class Gemini(RemoteLlm):
                 answer = api.responses(connection, request, name, vertex=self.on_vertex, stream=stream)
             elif request.stash.get(CACHE_CONFIG, None) is not None:
                 own = request.model_copy(update={"model": name})
-                caches = import_module("newel.models.google.caches")  # only who asks for caching pays for it
+                caches = import_module("newel.models.google.caches")  # imported only if caching is requested
                 answer = caches.cached_responses(
                     connection.sdk, own, lambda prepared: self._sent(connection, prepared, name, stream)
                 )
@@ -117,7 +117,7 @@ class Gemini(RemoteLlm):
                     yield response
 
     def _sent(self, connection: Connection, request: LlmRequest, name: str, stream: bool) -> Responses:
-        """The responses to a request, once it may refer to a cache."""
+        """The responses to a request, which may refer to a cache."""
         dialect = Dialect.of(self.capabilities_for(request), vertex=self.on_vertex)
         arguments = requests.arguments(request, name, dialect, self._conversions)
         return _streamed(connection, arguments) if stream else _unary(connection, arguments)
@@ -185,7 +185,7 @@ async def _streamed(connection: Connection, arguments: Json) -> Responses:
 
 
 def _explained(response: LlmResponse) -> LlmResponse:
-    """A response that is no answer says so in words, too; the SDK drops those of the service."""
+    """Give a response that is no answer an error message; the SDK drops the service's own."""
     if response.error_code is not None and response.error_message is None:
         what = "the answer is cut" if response.content and response.content.parts else "the model gave no answer"
         response.error_message = f"{what}: the service stopped it ({response.error_code})"

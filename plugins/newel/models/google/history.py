@@ -19,17 +19,17 @@ _UNANSWERED = "The tool call has no result; whether it took effect is not known.
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What the backend and the model want otherwise."""
+    """How the backend and the model differ from others."""
 
     vertex: bool
-    #: Tool results hold media; else these follow the results.
+    #: Tool results hold media; otherwise media follow the results.
     media_in_results: bool
     #: The first call of each step must come back signed.
     signed_calls: bool
 
     @classmethod
     def of(cls, capable: ModelCapabilities, *, vertex: bool) -> Dialect:
-        """That of a model."""
+        """The dialect of a model."""
         return cls(vertex, bool(capable.result_media), capable.signed_calls)
 
 
@@ -47,7 +47,7 @@ class History:
         return type(self)(self.dialect, list(self.contents), list(self._open))
 
     def add(self, content: Content) -> None:
-        """Convert one more content; one of which nothing is left is left out."""
+        """Convert one more content; it is left out if none of it remains."""
         if content.role == "model":
             if self.contents and self.contents[-1]["role"] == "user":
                 self.close()
@@ -58,7 +58,7 @@ class History:
             self.contents.append({"role": content.role or "user", "parts": parts})
 
     def close(self) -> None:
-        """Give the calls that have no result one that says so; the service refuses them otherwise."""
+        """Give each call without a result an error result; the service refuses the call otherwise."""
         if self._open:
             parts = [_error(call_id, name) for call_id, name in self._open]
             self._open.clear()
@@ -81,7 +81,7 @@ class History:
             yield dumped
 
     def _user_parts(self, content: Content) -> list[Json]:
-        """Results in the order of their calls, then the media of results that hold none, then the rest."""
+        """Results in the order of their calls, then media that results cannot hold, then the rest."""
         results: list[tuple[int, Json]] = []
         media: list[Json] = []
         rest: list[Json] = []
@@ -99,12 +99,12 @@ class History:
         return [dumped for _, dumped in sorted(results, key=lambda pair: pair[0])] + media + rest
 
     def _place(self, response: FunctionResponse, used: Container[int]) -> int | None:
-        """The open call that a result answers; None where there is none: a later result of the same call, say."""
+        """The open call that a result answers; None where no call is open: for a later result of the same call, say."""
         fitting = (n for n, (call_id, name) in enumerate(self._open) if _fits(response, call_id, name))
         return next((n for n in fitting if n not in used), None)
 
     def _dump(self, part: Part, *, foreign: bool) -> Json:
-        """A part without what only the other backend knows, only we do, or another provider gave."""
+        """A part without the fields that only the other backend or only newel knows, or that another provider gave."""
         dumped: Json = part.model_dump(mode="json", by_alias=True, exclude_none=True)
         if "text" in dumped and len(dumped) == 1:
             return dumped
@@ -128,7 +128,7 @@ def _fits(response: FunctionResponse, call_id: str | None, name: str | None) -> 
 
 
 def _labelled(response: FunctionResponse, media: Sequence[Json]) -> Iterator[Json]:
-    """The media of a result beside it, with what they belong to."""
+    """The media of a result as further parts, after a text that names the result."""
     if media:
         yield {"text": f"Media of the result of {response.name}:"}
     for one in media:

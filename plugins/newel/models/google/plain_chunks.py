@@ -1,6 +1,6 @@
-"""Plain chunks: those of the SDK that hold one text and nothing that needs a look, as most of a stream do.
+"""Plain chunks: chunks of the SDK that hold one text and nothing else of interest, as most chunks of a stream do.
 
-Converting the whole object costs several times as much as all else that is done with a chunk.
+Converting the whole object costs several times as much as all other work on a chunk.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _CHUNK = frozenset(("candidates", "model_version", "response_id", "usage_metadat
 _CANDIDATE = frozenset(("content", "index"))
 _CONTENT = frozenset(("parts", "role"))
 _PART = frozenset(("text", "thought"))
-#: Those of its fields that are numbers.
+#: The fields of usage metadata that are numbers.
 _COUNTS = frozenset(
     ("cached_content_token_count", "candidates_token_count", "prompt_token_count", "thoughts_token_count",
      "tool_use_prompt_token_count", "total_token_count")
 )  # fmt: skip
-#: The fields of usage metadata without any, and what sets the parts of a model's state.
+#: The fields of empty usage metadata, and the setters for the parts of a model's state.
 _UNSET = vars(_Usage())
 _set_fields, _set_names, _set_extra, _set_private = (
     vars(BaseModel)[name].__set__
@@ -30,7 +30,7 @@ _set_fields, _set_names, _set_extra, _set_private = (
 
 
 def plain_text(chunk: Any) -> Any:
-    """The one part of a chunk of the SDK, if that is a text and there is nothing besides; else None."""
+    """The one part of a chunk of the SDK, if it is a text and the chunk holds nothing else; else None."""
     candidates = chunk.candidates
     if not candidates or len(candidates) != 1:
         return None
@@ -67,7 +67,7 @@ def usage_of(metadata: Any) -> _Usage | None:
     else:
         own = {name for name in names if fields[name] is not None}
         values = {**_UNSET, **{name: fields[name] for name in own}}
-    # They are numbers already: put together by hand, it costs a fourth of what validating them does.
+    # The values are numbers already: building the object by hand costs a fourth of validating it.
     usage = _Usage.__new__(_Usage)
     _set_fields(usage, values)
     _set_names(usage, own)
@@ -78,10 +78,10 @@ def usage_of(metadata: Any) -> _Usage | None:
 
 @lru_cache(maxsize=4)
 def _alike(kind: type[BaseModel]) -> bool:
-    """Whether the SDK's class has the fields of ours."""
+    """Whether the SDK's class has the same fields as ours."""
     return kind.model_fields.keys() == _UNSET.keys()
 
 
 def _only(value: Any, names: frozenset[str]) -> bool:
-    """Whether nothing but `names` is set in an object of the SDK, other than to None."""
+    """Whether all fields of an object of the SDK except `names` are unset or None."""
     return all(getattr(value, name) is None for name in value.model_fields_set - names)

@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 
 class Settings(BaseModel, extra="forbid", defer_build=True):
-    """Settings of Gemini. The key is none of them: it comes from the environment."""
+    """Settings of Gemini. The key is not among them: it comes from the environment."""
 
     #: The model of agents that name none.
     default_model: str = DEFAULT_MODEL
-    #: Where the API is, if not where GOOGLE_GEMINI_BASE_URL says or at the vendor's.
+    #: The API's address; by default that of GOOGLE_GEMINI_BASE_URL, or the vendor's.
     base_url: str | None = None
     #: True: Vertex AI, False: the Gemini API; unset: as the environment says.
     vertexai: bool | None = None
     #: On Vertex AI: the project whose models these are; unset: as the model's name or the environment says.
     project: str | None = None
-    #: Likewise the place where they run (``us-central1``).
+    #: Likewise the location of the models (``us-central1``).
     location: str | None = None
     #: How many bytes a message of a live connection may have.
     frame_bytes: int = Field(default=FRAME_BYTES, gt=0)
-    #: Where a live session can be resumed, find out by pings which input has arrived.
+    #: If a live session can be resumed, find out by pings which input has arrived.
     confirm_input: bool = True
 
 

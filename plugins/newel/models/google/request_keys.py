@@ -1,4 +1,4 @@
-"""Request keys: what processors pass on to Gemini in the stash of a request."""
+"""Request keys: the values that processors pass to Gemini in the stash of a request."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from newel.models.google.context_cache_config import ContextCacheConfig
     from newel_types import CacheMetadata
 
-#: How the app has requests cached.
+#: How the app caches requests.
 CACHE_CONFIG: Key[ContextCacheConfig | None] = Key("cache config")
-#: What the agent's latest answer said about its cache.
+#: The cache metadata of the agent's latest answer.
 CACHE_METADATA: Key[CacheMetadata | None] = Key("cache metadata")
 #: How many tokens the agent's latest prompt had.
 CACHEABLE_TOKENS: Key[int | None] = Key("cacheable tokens")
-#: How many of the request's contents the cache that it names holds.
+#: How many of the request's contents are in the cache that it names.
 CACHED_CONTENTS: Key[int] = Key("cached contents")
-#: What tells the prompts of one app, user and agent from those of others, without naming them.
+#: A key that separates the prompts of one app, user and agent from those of others, without naming them.
 CACHE_SCOPE: Key[str | None] = Key("cache scope")
-#: The interaction that this one continues.
+#: The id of the interaction that the request continues.
 PREVIOUS_INTERACTION: Key[str | None] = Key("previous interaction")

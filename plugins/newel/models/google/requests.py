@@ -11,7 +11,7 @@ from newel.models.wire.conversions import Conversions
 from newel_kernel import LlmRequest
 from newel_types import Content, Part, SharedContents, WireModel
 
-#: The user's words where the conversation does not end with the user, which the service refuses.
+#: User messages for a conversation that does not end with the user, which the service refuses.
 _BEGIN = "Do now what your instructions ask for."
 _CONTINUE = "Continue with what you were doing. If nothing is left to do, sum up the outcome and stop."
 
@@ -27,7 +27,7 @@ _APART = {"response_schema", "tools", "labels", "http_options", "automatic_funct
 def arguments(
     request: LlmRequest, model: str, dialect: Dialect, conversions: Conversions[History] | None = None
 ) -> Json:
-    """Keyword arguments for the SDK; `request` stays as it is."""
+    """Keyword arguments for the SDK; `request` is not changed."""
     history = (conversions or Conversions()).of(request.contents, lambda: History(dialect), key=dialect)
     history.close()
     contents = history.contents[history_start(request, dialect) :]
@@ -39,7 +39,7 @@ def arguments(
 
 
 def history_start(request: LlmRequest, dialect: Dialect) -> int:
-    """How many contents of the wire a cache of the request holds."""
+    """How many contents, in wire form, the request's cache holds."""
     cached = request.stash.get(CACHED_CONTENTS, 0)
     return len(on_wire(_listed(request)[:cached], dialect)) if cached else 0
 
@@ -62,7 +62,7 @@ def prefix(request: LlmRequest) -> Json:
 
 
 def ending_with_user(request: LlmRequest) -> list[Content]:
-    """The request's contents; where they do not end with the user's, one more that asks the model to go on."""
+    """The request's contents; where they do not end with the user, one more asks the model to continue."""
     contents = request.contents
     listed = contents.frozen() if isinstance(contents, SharedContents) else list(contents)
     if not listed:
@@ -95,7 +95,7 @@ def _config(request: LlmRequest, vertex: bool, contents: list[Json]) -> Json:
     if config.http_options is not None:
         options = config.http_options
         http = {name: value for name in options.model_fields_set if (value := getattr(options, name)) is not None}
-        # Retries are made by one layer, which is ours.
+        # Only one layer retries, which is ours.
         http = {name: plain(value) for name, value in http.items() if name != "retry_options"}
     http["extra_body"] = {"contents": contents, **(http.get("extra_body") or {})}
     fields["http_options"] = http

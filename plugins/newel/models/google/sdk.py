@@ -15,7 +15,7 @@ class Answer(Protocol):
     """A pydantic model of the SDK: a response, a chunk or an event."""
 
     def model_dump(self, **options: object) -> Json:
-        """As pydantic's."""
+        """Like pydantic's."""
 
 
 class Models(Protocol):

@@ -44,7 +44,7 @@ class StreamingResponseAggregator:
         yield self.add(response)
 
     def add_plain(self, part: Any, chunk: Any) -> LlmResponse:
-        """Take a chunk of which `plain_text` has found the one part, and return it as a partial response."""
+        """Take a chunk whose one part `plain_text` has found, and return it as a partial response."""
         text, thought, version = part.text, part.thought or None, chunk.model_version
         usage, facts = usage_of(chunk.usage_metadata), self._facts
         self._chunks += 1
@@ -55,7 +55,7 @@ class StreamingResponseAggregator:
             facts["usage_metadata"] = usage
         self._take_text(text, bool(thought))
         response = LlmResponse(Content([Part(text, None, None, thought)], "model"), True, version)
-        response.usage_metadata = usage  # it is one of ours, so that the constructor has nothing to do for it
+        response.usage_metadata = usage  # already of our type, so that the constructor need not convert it
         return response
 
     def add(self, response: object) -> LlmResponse:
@@ -69,7 +69,7 @@ class StreamingResponseAggregator:
             if partial.error_code is not None:
                 self._error = (partial.error_code, partial.error_message)
         else:
-            # A chunk that only counts tokens, say; the error of an empty answer is for the whole of it.
+            # A chunk that only counts tokens, say; the error of an empty answer belongs to the whole answer.
             partial.error_code = partial.error_message = None
             partial.content = Content(role="model", parts=[])
         for name in _FACTS:
@@ -93,7 +93,7 @@ class StreamingResponseAggregator:
 
     @property
     def ended(self) -> bool:
-        """Whether the answer has come to its end: a finish reason, a blocked prompt, or chunks that answer nothing."""
+        """Whether the answer has ended: a finish reason, a blocked prompt, or chunks that answer nothing."""
         counted = not self._answered and "usage_metadata" in self._facts
         return counted or "finish_reason" in self._facts or self._error is not None
 
@@ -148,7 +148,7 @@ class StreamingResponseAggregator:
         pieces = call.partial_args or ()
         if call.name:
             self._end_call()
-            # One id for the chunk and for the whole, so that whoever shows the chunks can tell that they are one call.
+            # One id for the chunk and for the whole, so that a display of the chunks can tell that they are one call.
             call.id = call.id or new_call_id()
             if not pieces and not call.will_continue:
                 self._end_text()
@@ -164,7 +164,7 @@ class StreamingResponseAggregator:
             self._end_call()
 
     def _end_call(self, *, whole: bool = True) -> None:
-        """Close the call whose arguments were coming; keep it if it is `whole`."""
+        """Close the call whose arguments were arriving; keep it if it is `whole`."""
         if self._call is not None and whole:
             self._end_text()
             self._parts.append(Part(function_call=self._call, thought_signature=self._call_signature))

@@ -15,12 +15,12 @@ from newel.models.wire.signatures import signed
 from newel_kernel import Json, LlmResponse
 from newel_types import Citation, CitationMetadata, Content, Part
 
-#: Where LiteLLM has the signature of a call of Gemini, and what stands between an id and its signature.
+#: Where LiteLLM puts the signature of a call of Gemini, and the separator between an id and its signature.
 _FIELDS, _SIGNATURE, _BEHIND = "provider_specific_fields", "thought_signature", "__thought__"
 
 
 class LiteAssembly(Assembly):
-    """Puts one answer together; why it stopped is known from the wire, where that is watched."""
+    """Puts one answer together; the finish reason comes from the wire, if that is watched."""
 
     def __init__(
         self, service: Service, profile: Profile, names: Names, tools: Declarations, *, wrapped: bool = False
@@ -49,7 +49,7 @@ class LiteAssembly(Assembly):
         return super().complete(body)
 
     def think(self, piece: Json) -> str:
-        """Take a thinking block or a piece of one, which its signature ends; the text that it shows."""
+        """Take a thinking block or a piece of one (its signature ends it); return the text to show."""
         thoughts = self.thoughts
         if piece.get("type") == "redacted_thinking":
             thoughts.append({"data": piece.get("data") or "", "done": True})
@@ -72,16 +72,16 @@ class LiteAssembly(Assembly):
                 self.sources.append(_citation(one))
 
     def refuse(self) -> None:
-        """The service refused to answer."""
+        """Note that the service refused to answer."""
         if not self._whole.refusal:
             self._whole.refusal.append("the model refused to answer")
 
     def end(self, word: str | None, meaning: str | None) -> None:
-        """Why the service stopped, in its own word and in that of Chat Completions."""
+        """Note the finish reason, in the service's own word and in that of Chat Completions."""
         self._ending = (word, meaning or word)
 
     def _call(self, delta: Json) -> None:
-        """A piece of a call. Gemini's signature lies beside it, or stands behind its id."""
+        """A piece of a call. Gemini's signature is beside it, or appended to its id."""
         function = delta.get("function")
         places = [one.get(_FIELDS) for one in (delta, function) if isinstance(one, dict)]
         signature = next((one[_SIGNATURE] for one in places if isinstance(one, dict) and one.get(_SIGNATURE)), None)
@@ -97,7 +97,7 @@ class LiteAssembly(Assembly):
         return super()._response()
 
     def finished(self, response: LlmResponse) -> LlmResponse:
-        """`response` with its thinking blocks before the rest, and the service's own word."""
+        """`response` with its thinking blocks before the rest, and the service's own word for the finish reason."""
         parts = [_thought(block) for block in self.thoughts]
         if parts and (response.content is not None or response.error_code is None):
             others = list(response.content.parts or ()) if response.content is not None else []

@@ -1,4 +1,4 @@
-"""Calling: one request through LiteLLM, its answer whole or in chunks, and what went wrong with it."""
+"""Calling: one request through LiteLLM, its answer whole or in chunks, and its failure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from newel.models.wire.service import Service, chain_of, message_of
 from newel_kernel import Json, LlmResponse, ModelError
 
 T = TypeVar("T")
-#: What LiteLLM's stream calls when it is collected.
+#: The method that LiteLLM's stream calls when it is garbage-collected.
 _RESTORE = "_restore_consumer_correlation_context"
 
 
@@ -30,7 +30,7 @@ class Calling:
     assembly: LiteAssembly
     service: Service
     route: Route
-    #: What is known of its wire; None: that is not watched.
+    #: What was seen on the wire; None: the wire is not watched.
     exchange: Exchange | None
 
     async def whole(self) -> AsyncGenerator[LlmResponse, None]:
@@ -40,7 +40,7 @@ class Calling:
         yield self.assembly.finished(self.assembly.complete(self._plain(answer)))
 
     async def streamed(self) -> AsyncGenerator[LlmResponse, None]:
-        """What each chunk shows, and the whole response."""
+        """The partial response of each chunk, then the whole response."""
         arguments = {**self.arguments, "stream": True, "stream_options": {"include_usage": True}}
         chunks: Any = await self._watched(self.litellm.acompletion(**arguments))
         feed, feed_text = self.assembly.feed, self.assembly.feed_text
@@ -68,7 +68,7 @@ class Calling:
         yield self.assembly.finished(whole)
 
     async def _steps(self, chunks: Any) -> AsyncGenerator[Any, None]:
-        """The chunks. The first of them may bring the HTTP response, which is then watched; the others come from it."""
+        """The chunks. The first may bring the HTTP response, which is then watched; the others come from that."""
         steps = aiter(chunks)
         first = await self._watched(anext(steps, None))
         if first is not None:
@@ -90,7 +90,7 @@ class Calling:
                 self.assembly.refuse()
 
     def _plain(self, answer: Any) -> Json:
-        """An answer or a chunk as JSON, with what LiteLLM has put elsewhere, and without what it only guessed."""
+        """An answer or a chunk as JSON, with the fields that LiteLLM put elsewhere, and without its guessed count."""
         result: Json = answer.model_dump(exclude_none=True)
         for choice in objects(result.get("choices")):
             message = choice.get("message") or choice.get("delta")
@@ -109,25 +109,25 @@ class Calling:
 
 
 async def _close(chunks: Any) -> None:
-    """Close what LiteLLM wraps, and the connection under that."""
+    """Close LiteLLM's stream, and the stream that it wraps."""
     try:
         for one in (chunks, getattr(chunks, "completion_stream", None)):
             close = getattr(one, "aclose", None) or getattr(one, "close", None)
             if close is not None:
                 await close()
     finally:
-        # Else it sets context variables when it is collected; where that comes amid such a setting, Python 3.11 crashes
-        # (https://github.com/python/cpython/issues/148891).
+        # Otherwise it sets context variables when it is collected; if that happens while one is being set, Python 3.11
+        # crashes (https://github.com/python/cpython/issues/148891).
         if hasattr(chunks, _RESTORE):
             setattr(chunks, _RESTORE, _leave)
 
 
 def _leave(*, guarded: bool = False) -> None:
-    """What a stream that is closed and collected does about the variables of its consumer."""
+    """Do nothing about the consumer's variables when a closed stream is collected."""
 
 
 def failure_of(error: Exception, service: Service, exchange: Exchange | None) -> ModelError:
-    """What failed, by the wire where that was watched: LiteLLM makes up a status for what has none."""
+    """The failure, as the wire showed it if that was watched: LiteLLM makes up a status where there is none."""
     if exchange is None:
         return service.error_of(error)
     if exchange.status is not None and exchange.status >= 300:
@@ -136,7 +136,7 @@ def failure_of(error: Exception, service: Service, exchange: Exchange | None) ->
     ours = next((one for one in chain if isinstance(one, ModelError)), None)
     if ours is not None:
         return ours
-    # Its own classes have a status in any case, and those of the SDKs that it copies from.
+    # LiteLLM's own errors always have a status, and so have those of the SDKs that it copies from.
     real = [one for one in chain if not isinstance(getattr(one, "status_code", None), int)]
     if real:
         failure = service.error_of(real[0])

@@ -21,7 +21,7 @@ def arguments_of(
     request: LlmRequest, config: GenerateContentConfig, model: str, messages: list[Json], tools: Declarations,
     shape: OutputFormat | None, route: Route, capable: ModelCapabilities, say: Say,
 ) -> Json:  # fmt: skip
-    """Claude's thinking is its own parameter, which bounds others."""
+    """The arguments for Claude, whose thinking is a parameter of its own and restricts others."""
     thinking = thinking_of(config, capable, say)
     for name in _UNSAYABLE:
         if getattr(config, name) is not None:
@@ -42,7 +42,7 @@ def arguments_of(
 
 
 def _think(arguments: Json, thinking: Thinking, config: GenerateContentConfig, say: Say) -> None:
-    """Have Claude think, and take out what has no place beside that."""
+    """Set Claude's thinking, and remove the settings that cannot go with it."""
     arguments["thinking"] = thinking.config
     if thinking.effort is not None:
         arguments["output_config"] = {"effort": thinking.effort}
@@ -62,7 +62,7 @@ def _think(arguments: Json, thinking: Thinking, config: GenerateContentConfig, s
 
 
 def _stops(config: GenerateContentConfig, say: Say) -> list[str] | None:
-    """Stop sequences that are more than white space, which the service refuses."""
+    """The stop sequences, without those of white space only, which the service refuses."""
     stops = config.stop_sequences
     usable = [stop for stop in stops or () if stop.strip()]
     if stops and len(usable) < len(stops):
@@ -71,7 +71,7 @@ def _stops(config: GenerateContentConfig, say: Say) -> list[str] | None:
 
 
 def _mark(arguments: Json, request: LlmRequest) -> None:
-    """Mark the tools and the instructions, which stay, if the app has its requests cached."""
+    """Mark the tools and the instructions, which do not change, if the app caches its requests."""
     settings = request.stash.get(CACHE_CONFIG, None)
     if settings is None or (request.stash.get(CACHEABLE_TOKENS, None) or 0) < settings.min_tokens:
         return

@@ -1,4 +1,4 @@
-"""Exchange: what went over the wire beneath LiteLLM, which tells its caller less than that.
+"""Exchange: what went over the wire beneath LiteLLM, which reports only a part of it.
 
 It makes up statuses for lost connections, and a good end for a stream that has none.
 """
@@ -17,10 +17,10 @@ from importlib import import_module
 from typing import Any
 
 _current: ContextVar[Exchange | None] = ContextVar("litellm_exchange", default=None)
-#: How much of an answer is looked at together; more than any end marker has.
+#: How many bytes of an answer are searched again with the next piece; no end marker is longer.
 _TAIL = 512
 _MOST = 20_000
-#: How long the end of a connection's answer is waited for after its end marker, in seconds.
+#: How long to wait for the end of an answer after its end marker, in seconds.
 _PATIENCE = 0.2
 _REFUSAL = re.compile(rb'"refusal"\s*:\s*"[^"]')
 _THOUGHTS = re.compile(rb'"(?:reasoning|thinking)_tokens"')
@@ -28,7 +28,7 @@ _THOUGHTS = re.compile(rb'"(?:reasoning|thinking)_tokens"')
 
 @dataclass(slots=True)
 class Exchange:
-    """One request and its answer. `reason` finds why the service stopped, `last` the end marker of a stream."""
+    """One request and its answer. `reason` finds the finish reason, `last` the end marker of a stream."""
 
     reason: re.Pattern[bytes]
     last: re.Pattern[bytes]
@@ -36,7 +36,7 @@ class Exchange:
     ended: bool = False
     status: int | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    #: Why the service stopped, in its own word.
+    #: The finish reason in the service's own word.
     word: str | None = None
     #: Whether it counted the tokens of thoughts.
     counts_thoughts: bool = False
@@ -44,9 +44,9 @@ class Exchange:
     refused: bool = False
     #: The beginning of the body of an error.
     body: bytes = b""
-    #: The answer, as far as nobody has read it.
+    #: The part of the answer that was not read yet.
     rest: AsyncIterator[bytes] | None = None
-    #: The HTTP response; LiteLLM does not close each one.
+    #: The HTTP response; LiteLLM does not always close it.
     response: Any = None
     _tail: bytes = b""
 
@@ -64,7 +64,7 @@ class Exchange:
         self._tail = window[-_TAIL:]
 
     async def drain(self) -> None:
-        """Read on to the end marker: LiteLLM stops when it knows why the service did."""
+        """Read on to the end marker: LiteLLM stops when it knows the finish reason."""
         while not self.ended and self.rest is not None:
             try:
                 self.note(await anext(self.rest))
@@ -72,9 +72,9 @@ class Exchange:
                 return
 
     async def finish(self) -> None:
-        """Read what is behind the end marker, so that the connection can be used again.
+        """Read what follows the end marker, so that the connection can be used again.
 
-        An answer without the marker was left, and a service that does not end its answer is not waited for.
+        An answer without the marker was abandoned. A service that does not end its answer is not waited for.
         """
         if self.ended and self.rest is not None:
             with suppress(Exception):  # the answer is whole, whatever becomes of its connection
@@ -89,7 +89,7 @@ class Exchange:
 
     @property
     def message(self) -> str:
-        """What the body of an error says."""
+        """The message in the body of an error."""
         try:
             body: Any = json.loads(self.body)
         except ValueError:
@@ -102,7 +102,7 @@ class Exchange:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """What is sent meanwhile is this exchange. Never across a yield to the caller."""
+        """Watch the requests that are sent meanwhile as this exchange. Never across a yield to the caller."""
         token = _current.set(self)
         try:
             yield
@@ -111,7 +111,7 @@ class Exchange:
 
 
 async def note_response(response: Any) -> None:
-    """A hook of httpx: have the running exchange see the answer."""
+    """A hook of httpx: show the answer to the running exchange."""
     exchange = _current.get()
     if exchange is not None:
         exchange.status, exchange.headers, exchange.response = response.status_code, response.headers, response

@@ -1,4 +1,4 @@
-"""The library: litellm, imported once, in a thread, silent, and without a look at the network."""
+"""The library: litellm, imported once, in a thread, silently and without network access."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Answer(Protocol):
     """A response or a chunk."""
 
     def model_dump(self, **options: object) -> Json:
-        """As pydantic's."""
+        """Like pydantic's."""
 
 
 class Stream(Protocol):
@@ -49,7 +49,7 @@ def check(model: str) -> None:
 
 
 async def load() -> Library:
-    """The module; its import takes seconds, in which the event loop goes on."""
+    """The module; its import takes seconds, during which the event loop continues."""
     return await asyncio.to_thread(_load)
 
 

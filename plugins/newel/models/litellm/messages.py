@@ -1,4 +1,4 @@
-"""Messages: a conversation as LiteLLM has it for Claude: thoughts go back, and results hold media."""
+"""Messages: a conversation in LiteLLM's form for Claude: thoughts go back, and results hold media."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class LiteMessages(Messages):
     """The messages of a conversation with any model."""
 
     def _call(self, part: Part) -> Json:
-        """What LiteLLM had beside a call goes beside it again, a signature of Gemini say."""
+        """A call, with the fields that LiteLLM had beside it: a signature of Gemini, say."""
         beside: Json = kept_for(part, "litellm", EXTRA_CONTENT) or {}
         return {**super()._call(part), **beside}
 
@@ -28,7 +28,7 @@ class ClaudeMessages(LiteMessages):
     """The messages of a conversation with a model of Anthropic."""
 
     def whole(self) -> list[Json]:
-        """The conversation begins and ends with the user, as the service wants it."""
+        """The messages; they begin and end with the user, as the service requires."""
         messages = super().whole()
         if messages and messages[0]["role"] == "assistant":
             messages = [{"role": "user", "content": _BEGIN}, *messages]
@@ -37,7 +37,7 @@ class ClaudeMessages(LiteMessages):
         return messages
 
     def from_model(self, parts: Sequence[Part]) -> list[Json]:
-        """With the thinking blocks of this provider, as they came."""
+        """The messages, with the unchanged thinking blocks of this provider."""
         messages = super().from_model(parts)
         blocks = [block for part in parts if part.thought and (block := _block(part)) is not None]
         if messages and blocks:
@@ -45,7 +45,7 @@ class ClaudeMessages(LiteMessages):
         return messages
 
     def result(self, call_id: str, response: FunctionResponse) -> tuple[Json, list[Json]]:
-        """A tool message with its media in it. Of what stands beside those, LiteLLM takes over no ``is_error``."""
+        """A tool message that holds its media. LiteLLM does not pass ``is_error`` on."""
         if is_failure(response.response or {}):
             self._say("is_error", "LiteLLM does not say that a tool's result is an error; only the result's text does")
         content: list[Json] = [{"type": "text", "text": result_text(response)}]

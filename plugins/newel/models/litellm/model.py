@@ -31,7 +31,7 @@ from newel.models.wire.secrets import without_secrets
 from newel.models.wire.service import Service
 from newel_kernel import Json, LlmRequest, ModelCapabilities, ModelError
 
-#: What LiteLLM is to leave to us: retries, tools of MCP servers, and which settings a model takes.
+#: What LiteLLM must leave to newel: retries, tools of MCP servers, and which settings a model takes.
 _ALONE: Json = {"num_retries": 0, "max_retries": 0, "_skip_mcp_handler": True, "drop_params": False}
 
 
@@ -41,9 +41,9 @@ class LiteLlm(RemoteLlm):
     model_config = ConfigDict(extra="allow")
     provider: ClassVar[str] = "litellm"
 
-    #: Where the service is, if not where LiteLLM knows it to be.
+    #: The service's address; by default the one that LiteLLM knows.
     api_base: str | None = None
-    #: The key, if not that of the environment.
+    #: The key; by default that of the environment.
     api_key: SecretStr | None = None
 
     _clients: Clients[Any] = PrivateAttr(default_factory=Clients)
@@ -52,11 +52,11 @@ class LiteLlm(RemoteLlm):
 
     @property
     def capabilities(self) -> ModelCapabilities:  # type: ignore[override]
-        """Those of the model behind; what it is not known to do, it cannot."""
+        """The capabilities of the model behind LiteLLM; unknown ones count as missing."""
         return self._capable(self.model.removeprefix("litellm:"))
 
     def capabilities_for(self, request: LlmRequest) -> ModelCapabilities:
-        """Those of the model that a request names."""
+        """The capabilities of the model that a request names."""
         return self._capable(self.model_name(request))
 
     def check(self) -> None:
@@ -127,7 +127,7 @@ class LiteLlm(RemoteLlm):
         return arguments
 
     def _prepared(self, request: LlmRequest, service: Service, route: Route) -> tuple[Json, LiteAssembly]:
-        """The arguments of a call, and what puts its answer together."""
+        """The arguments of a call, and the assembly of its answer."""
         profile, capable, config = route.profile, self.capabilities_for(request), request.config
         subject = LlmRequest(model=request.model)
 
@@ -143,7 +143,7 @@ class LiteLlm(RemoteLlm):
             arguments = body(config, service.model, messages, tools, shape, profile, capable, say)
         if isinstance(arguments.get("tool_choice"), dict) and "allowed_tools" in arguments["tool_choice"]:
             arguments["extra_body"] = {"tool_choice": arguments.pop("tool_choice")}  # LiteLLM knows no such choice
-        if route.family == "openai":  # it knows less of new models than they take
+        if route.family == "openai":  # LiteLLM does not know all parameters of new models
             arguments["allowed_openai_params"] = sorted(arguments.keys() - {"model", "messages", "extra_body"})
         wrapped = shape is not None and shape.wrapped
         return arguments, LiteAssembly(service, profile, self._tool_names, tools, wrapped=wrapped)

@@ -1,19 +1,19 @@
-"""Plain chunks: those of LiteLLM that hold one text and nothing besides, as most of a stream do.
+"""Plain chunks: chunks of LiteLLM that hold one text and nothing else, as most chunks of a stream do.
 
-Dumping such an object costs three times as much as all else that is done with a chunk.
+Dumping such an object costs three times as much as all other work on a chunk.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-#: What a chunk may say besides; nobody reads it.
+#: Further fields of a chunk, which nothing reads.
 _UNREAD = frozenset(("id", "created", "object", "system_fingerprint", "service_tier"))
 _CHUNK = _UNREAD | {"choices", "model"}
 
 
 def plain_text(chunk: Any) -> str | None:
-    """The text of a chunk, if there is nothing else in it; else None.
+    """The text of a chunk, if it holds nothing else; else None.
 
     Which fields of such an object are declared, and which are extra, differs between releases.
     """
@@ -25,7 +25,7 @@ def plain_text(chunk: Any) -> str | None:
     if more and any(more.values()) and any(map(more.get, more.keys() - _UNREAD)):
         return None
     count, delta = _values(choices[0], "delta")
-    if count != 1 or delta is None:  # another index than 0 is more than the delta, too
+    if count != 1 or delta is None:  # an index other than 0 counts as a further field, too
         return None
     count, text = _values(delta, "content")
     if count != 1:
@@ -34,7 +34,7 @@ def plain_text(chunk: Any) -> str | None:
 
 
 def _values(value: Any, name: str) -> tuple[int, Any]:
-    """How many fields of an object say something, and what one of them does. Its attributes take ten times as long."""
+    """How many fields of an object are set, and the value of `name`. Reading attributes takes ten times as long."""
     fields, more = vars(value), value.__pydantic_extra__
     count = sum(map(bool, fields.values()))
     if not more:

@@ -1,4 +1,4 @@
-"""Routes: what LiteLLM does otherwise from one service to the next."""
+"""Routes: how the services behind LiteLLM differ."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from newel.models.wire.service import Service
 class Route:
     """How the models of a service are reached."""
 
-    #: Whose capabilities and signatures they have.
+    #: The provider whose capabilities and signatures the models have.
     family: str
     profile: Profile
-    #: Why it stopped, in its own word, and the end marker of its streams; None: its wire is not watched.
+    #: Find the service's finish reason, and the end marker of its streams; None: the wire is not watched.
     reason: re.Pattern[bytes] | None = None
     last: re.Pattern[bytes] | None = None
-    #: Its words for why it stopped -> those of Chat Completions.
+    #: The service's words for finish reasons -> those of Chat Completions.
     words: Mapping[str, str] = field(default_factory=dict)
     #: Makes what `acompletion` takes as ``client``, and the HTTP client beneath it.
     client: Callable[[Service, Limits, str | None, str | None], tuple[Any, Any]] | None = None

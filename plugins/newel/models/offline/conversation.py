@@ -10,7 +10,7 @@ from typing import Any
 from newel_kernel import LlmRequest
 from newel_types import Content, FunctionResponse, Part
 
-#: What stands before the words of another agent in the contents of a request; a distribution may fence each of them.
+#: The text before the words of another agent in the contents of a request; a distribution may fence each text.
 CONTEXT_MARK = "For context:"
 _FENCED = re.compile(r"(?P<mark>`{3,})\n(?P<text>.*)\n(?P=mark)\n?", re.DOTALL)
 _REPORT = re.compile(r"\[(?P<who>[^\]]+)\] said: (?P<text>.*)", re.DOTALL)
@@ -19,7 +19,7 @@ _TRANSFERRED = re.compile(r"\[(?P<who>[^\]]+)\] (?:called tool )?`transfer_to_ag
 
 @dataclass(slots=True)
 class Exchange:
-    """A tool call and its result; None as long as there is none."""
+    """A tool call and its result, which is None until it comes."""
 
     name: str
     args: dict[str, Any]
@@ -55,7 +55,7 @@ class Conversation:
 
 def read_conversation(request: LlmRequest) -> Conversation:
     """The conversation of a request."""
-    contents = list.copy(request.contents)  # the elements as they are: nothing here edits them
+    contents = list.copy(request.contents)  # no copies of the elements: nothing here edits them
     at = _last_message(contents)
     conversation = Conversation(earlier=list(_remarks(contents[: max(at, 0)])))
     if at >= 0:
@@ -70,7 +70,7 @@ def read_conversation(request: LlmRequest) -> Conversation:
             conversation.transferred.update(match["who"] for match in matches if match)
     conversation.reports = [remark for remark in _remarks(rest) if remark.who not in ("model", "tool")]
     if not conversation.message and conversation.reports:
-        # An agent that does not see the history is given another agent's words only.
+        # An agent that does not see the history gets only another agent's words.
         conversation.message = conversation.reports[-1].text
     return conversation
 
@@ -116,7 +116,7 @@ def _exchanges(contents: Sequence[Content]) -> list[Exchange]:
 
 
 def _answer(exchanges: Sequence[Exchange], response: FunctionResponse) -> None:
-    """Give a result to its call: by id where both have one, else to the first of that name that has none."""
+    """Give a result to its call: by id where both have one, else to the first call of that name without a result."""
     same = [e for e in exchanges if e.name == response.name]
     by_id = [e for e in same if response.id and e.call_id == response.id]
     for exchange in by_id or [e for e in same if e.response is None]:

@@ -15,18 +15,18 @@ from newel_types import ActivityEnd, ActivityStart, Blob, Content, Part, SharedC
 
 RATE_IN, RATE_OUT = 16000, 24000
 _MIME = f"audio/pcm;rate={RATE_OUT}"
-#: A piece of speech, a word and the pause after it, in seconds; what is quieter than this is silence; and how long a
-#: silence ends what the user says, in samples.
+#: The length of a piece of speech, of a word and of the pause after it, in seconds; the loudness up to which sound is
+#: silence; and the length of a silence that ends what the user says, in samples.
 _PIECE, _WORD, _GAP = 0.1, 0.18, 0.06
 _SILENCE = 500
 _ENDS = RATE_IN // 2
-#: How what was spoken is told to the model: its length is all that is known of it.
+#: The end of the text that stands for speech in a request; only the length of the speech is known.
 _SPEECH = " s of speech)"
 
 
 @asynccontextmanager
 async def connected(model: BaseLlm, request: LlmRequest) -> AsyncIterator[BaseLlmConnection]:
-    """A live connection to `model`, which answers each turn as it does in a run of its own."""
+    """A live connection to `model`, which answers each turn as it answers a request."""
     connection = OfflineConnection(model, request)
     try:
         yield connection
@@ -35,7 +35,7 @@ async def connected(model: BaseLlm, request: LlmRequest) -> AsyncIterator[BaseLl
 
 
 class OfflineConnection(BaseLlmConnection):
-    """Hears words and loudness, and speaks in tones. A new turn of the user interrupts the one that is spoken."""
+    """Hears words and loudness, and speaks in tones. A new turn of the user interrupts the current answer."""
 
     def __init__(self, model: BaseLlm, request: LlmRequest) -> None:
         self._model = model
@@ -51,7 +51,7 @@ class OfflineConnection(BaseLlmConnection):
         self._manual = False
 
     async def send_history(self, history: list[Content]) -> None:
-        """Take what was said; a last content of the user's is answered."""
+        """Take the history; if it ends with a content of the user, that is answered."""
         self._contents = history[:-1]
         if history and history[-1].role == "user":
             await self.send_content(history[-1])
@@ -74,7 +74,7 @@ class OfflineConnection(BaseLlmConnection):
             await self.send_content(content)
 
     async def send_realtime(self, blob: Any) -> None:
-        """Audio: a silence of half a second ends a turn, or the mark that says so."""
+        """Take audio or a signal; a turn ends with half a second of silence, or with the signal for it."""
         self._check()
         if isinstance(blob, ActivityStart):
             self._manual, self._loud = True, 0
@@ -125,7 +125,7 @@ class OfflineConnection(BaseLlmConnection):
             yield LlmResponse(turn_complete=True)
 
     async def _answers(self) -> AsyncGenerator[LlmResponse, None]:
-        """What the model answers to the conversation so far, as it is said; it is a part of the conversation then."""
+        """The model's answer to the conversation so far, as it is spoken; it becomes a part of the conversation."""
         request = self._request.model_copy()
         request.contents = SharedContents(list(self._contents))
         async with aclosing(self._model.generate_content_async(request, stream=not self._speaks)) as answers:
@@ -136,7 +136,7 @@ class OfflineConnection(BaseLlmConnection):
                     yield response
 
     def _responses(self, answer: LlmResponse) -> Iterator[LlmResponse]:
-        """An answer as it is said: text as it is, or in tones, with its words."""
+        """An answer as it is spoken: as text, or in tones with a transcription."""
         parts = _parts(answer)
         words = "".join(part.text or "" for part in parts)
         if not self._speaks or not words or any(part.function_call is not None for part in parts):
@@ -164,7 +164,7 @@ def _parts(response: LlmResponse) -> Sequence[Part]:
 
 
 def tones(words: str) -> Iterator[bytes]:
-    """`words` as 16-bit PCM of 24 kHz in pieces: a tone for each word, the longer the lower."""
+    """`words` as 16-bit PCM of 24 kHz in pieces: a tone for each word; longer words get lower tones."""
     samples = array("h")
     for word in words.split():
         pitch = 660 - 30 * min(len(word), 12)

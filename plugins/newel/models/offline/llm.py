@@ -8,7 +8,7 @@ from typing import ClassVar
 from newel.models import offline
 from newel_kernel import BaseLlm, BaseLlmConnection, LiveCapabilities, LlmRequest, ModelCapabilities
 
-#: They hear how long somebody speaks, and speak in tones.
+#: Offline models hear how long the user speaks, and speak in tones.
 LIVE = LiveCapabilities()
 
 

@@ -10,7 +10,7 @@ _COUNT = re.compile(r"\{(\d*)(?:,(\d*))?\}")
 
 
 def text_matching(pattern: str) -> str | None:
-    """The shortest text we can make that `pattern` is found in; None where we can make none.
+    """The shortest text we can make in which `pattern` is found; None where we can make none.
 
     Look-around, back references and conditions are not understood; the result is always checked.
     """
@@ -47,7 +47,7 @@ class _Writer:
         return self._pattern[self._at] if self._more() else ""
 
     def _alternatives(self) -> str:
-        """The first alternative; the others are read over."""
+        """The first alternative; the others are skipped."""
         first = self._sequence()
         while self._peek() == "|":
             self._next()
@@ -111,7 +111,7 @@ class _Writer:
         return self._escape() if char == "\\" else char
 
     def _times(self) -> int:
-        """How often the atom before stands: the least that the quantifier allows."""
+        """How often the atom before is repeated: the least number that the quantifier allows."""
         char = self._peek()
         times = 1
         if char and char in "*?":

@@ -44,7 +44,7 @@ def pieces(text: str) -> list[str]:
 
 
 def check_address(address: str, names: tuple[str, ...], remedy: str) -> str:
-    """What stands behind the colon of `address`; a ModelError unless it is one of `names`."""
+    """The part of `address` after the colon; raises ModelError unless it is one of `names`."""
     scheme, _, rest = address.partition(":")
     if rest not in names:
         raise ModelError(f"the model address {address!r} is wrong: {scheme!r} knows no {rest!r}; {remedy}")

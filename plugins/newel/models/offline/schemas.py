@@ -30,7 +30,7 @@ _DEPTH = 12
 
 
 def settled(schema: Any, root: Schema, depth: int = 0) -> Schema:
-    """`schema` with its ``$ref`` followed and its ``allOf`` merged; of ``anyOf`` nothing is decided."""
+    """`schema` with its ``$ref`` followed and its ``allOf`` merged; ``anyOf`` is left undecided."""
     seen: set[str] = set()
     while isinstance(schema, Mapping) and isinstance(ref := schema.get("$ref"), str) and ref not in seen:
         seen.add(ref)
@@ -61,7 +61,7 @@ def _pointed(ref: str, root: Schema) -> Schema:
 
 
 def options(schema: Schema) -> list[Any]:
-    """The branches of ``anyOf`` or ``oneOf`` besides null, each with what stands beside the branches; else none."""
+    """The branches of ``anyOf`` or ``oneOf`` except null, each with the keywords beside the branches."""
     branches = schema.get("anyOf") or schema.get("oneOf") or ()
     beside = {k: v for k, v in schema.items() if k not in ("anyOf", "oneOf", "default")}
     return [{**beside, **b} for b in branches if isinstance(b, Mapping) and b.get("type") != "null"]
@@ -128,7 +128,7 @@ def _array(schema: Schema, root: Schema, depth: int) -> list[Any]:
 
 
 def _other(value: Any, item: Any, others: list[Any]) -> Any:
-    """A value of the same kind that is not one of `others`, as far as that is easy."""
+    """A value of the same kind that is not one of `others`, if one is easy to find."""
     listed = item.get("enum", ()) if isinstance(item, dict) else ()
     for other in listed:
         if other not in others:

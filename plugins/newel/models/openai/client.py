@@ -1,4 +1,4 @@
-"""The SDK's client: who sends requests, and their bodies as bytes."""
+"""The SDK's client, which sends requests, and their bodies as bytes."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class Realtime(Protocol):
 
 
 class Sdk(Protocol):
-    """An ``AsyncOpenAI``; of it the part that sends what others have put together.
+    """The part of an ``AsyncOpenAI`` that sends finished requests.
 
-    Its methods for each endpoint walk through every message again, and make an object of each chunk.
+    Its methods for each endpoint would walk through every message again, and make an object of each chunk.
     """
 
     base_url: object
@@ -60,7 +60,7 @@ class Sdk(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where requests go, and the key for it. `own`: it is OpenAI, or stands in for it."""
+    """The address of requests, and the key for it. `own`: it is OpenAI, or a stand-in for it."""
 
     base_url: str | None
     key: str
@@ -70,7 +70,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request that is to be sent."""
+    """One request to send."""
 
     path: str
     body: Json
@@ -129,7 +129,7 @@ def connect(endpoint: Endpoint, service: Service, limits: Limits) -> tuple[Sdk, 
     """A client of the SDK, the HTTP client beneath it, and the service that both stand for."""
     openai = import_module("openai")
     http = http_client(http_library(), service, limits)
-    # Those of the environment are OpenAI's business.
+    # The environment's headers are for OpenAI only.
     omitted = {} if endpoint.own else dict.fromkeys(environment_headers(CUSTOM_HEADERS), openai.Omit())
     sdk: Sdk = openai.AsyncOpenAI(
         api_key=endpoint.key, base_url=endpoint.base_url, http_client=http, max_retries=0,
@@ -141,7 +141,7 @@ def connect(endpoint: Endpoint, service: Service, limits: Limits) -> tuple[Sdk, 
 
 
 def _socket_url(base_url: str | None) -> str | None:
-    """Where live connections go; older releases of the SDK insist on TLS where they are not told."""
+    """The address of live connections; without it, older releases of the SDK insist on TLS."""
     return re.sub(r"^http", "ws", base_url, count=1) if base_url is not None else None
 
 

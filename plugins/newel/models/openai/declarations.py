@@ -16,7 +16,7 @@ from newel_types import FunctionCallingConfigMode, FunctionDeclaration, Generate
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """A tool, as it goes out."""
+    """A tool, as it is sent."""
 
     name: str
     description: str
@@ -26,7 +26,7 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """``auto``, ``none`` or ``required``; `names` where it is of some tools only."""
+    """``auto``, ``none`` or ``required``; `names` if it is a choice among some tools only."""
 
     mode: str
     names: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class Declarations:
 
     def __init__(self, config: GenerateContentConfig, names: Names, say: Say, *, strict: bool) -> None:
         self.tools: list[Declaration] = []
-        #: What the strict ones say themselves, by the name that goes out.
+        #: The original schemas of the strict tools, by the name that is sent.
         self._schemas: dict[str, Schema] = {}
         self._names = names
         for declared in _functions(config, say):
@@ -49,7 +49,7 @@ class Declarations:
         return without_nulls(args, schema, schema) if schema is not None and args else args
 
     def choice(self, config: GenerateContentConfig, forced: bool, say: Say) -> Choice | None:
-        """What the request says about calling tools; None where it says nothing. `forced`: whether a call can be."""
+        """What the request says about calling tools; None where it says nothing. `forced`: a call can be forced."""
         calling = config.tool_config.function_calling_config if config.tool_config is not None else None
         mode = calling.mode if calling is not None else None
         if calling is None or mode is None or not self.tools:
@@ -96,7 +96,7 @@ def _functions(config: GenerateContentConfig, say: Say) -> Iterator[FunctionDecl
 
 
 def _defaults(schema: Schema) -> str:
-    """The defaults of parameters, which strict mode has no words for."""
+    """The defaults of parameters, which strict mode cannot express."""
     properties = schema.get("properties") or {}
     pairs = [
         f"{name} = {as_json(inner['default'])}"

@@ -1,7 +1,7 @@
 """Events: the objects of JSON in a body of server-sent events.
 
-The SDK has a reader as well. Releases before 3 leave the end of the body unread, which costs the connection at every
-answer, and both make an object of each event, which is thrown away here.
+The SDK has a reader as well. Releases before 3 leave the end of the body unread, which loses the connection after every
+answer. All releases make an object of each event, which would be thrown away here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class EventReader:
     def __init__(self) -> None:
         self._rest: list[bytes] = []
         self._data: list[bytes] = []
-        #: The beginning of what is no event, for an error.
+        #: The beginning of the lines that belong to no event, for an error.
         self.noise = b""
 
     def feed(self, piece: bytes) -> Iterator[str]:
@@ -60,7 +60,7 @@ class EventReader:
 async def events(body: AsyncIterator[bytes], service: Service) -> AsyncGenerator[Json, None]:
     """The events up to ``[DONE]`` or the end of the body.
 
-    What is no event, and an event that is no object of JSON, is a ModelError; comments are passed over.
+    Raises ModelError for a body without events and for an event that is no JSON object; comments are ignored.
     """
     reader = EventReader()
     count = 0
@@ -82,7 +82,7 @@ async def events(body: AsyncIterator[bytes], service: Service) -> AsyncGenerator
 
 
 async def _drain(body: AsyncIterator[bytes]) -> None:
-    """Read the end of a body, so that its connection serves another request; a service that lingers loses it."""
+    """Read the end of a body, so that its connection can serve another request; a service that lingers loses it."""
     with suppress(TimeoutError):
         async with asyncio.timeout(_PATIENCE):
             async for _ in body:

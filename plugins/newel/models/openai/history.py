@@ -1,4 +1,4 @@
-"""History: a conversation in OpenAI's words, where every call has its one result before anybody speaks again."""
+"""History: a conversation in OpenAI's form, where every call has its one result before the next message."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NO_RESULT = "There is no result: the call was interrupted before it was answere
 
 
 class History(ABC):
-    """The messages or items of a conversation. What is said while a call waits for its result comes after it."""
+    """The messages or items of a conversation. Messages that come while a call waits for its result follow that."""
 
     def __init__(self, names: Names, say: Say, id_length: int) -> None:
         self._names = names
@@ -30,7 +30,7 @@ class History(ABC):
         self._waiting: list[list[Json]] = []
 
     def copy(self) -> Self:
-        """One that can grow without changing this one."""
+        """A copy that can grow without changing this one."""
         new = self.__class__.__new__(self.__class__)
         new.__dict__.update(self.__dict__)
         new._messages = self._messages.copy()
@@ -66,21 +66,21 @@ class History(ABC):
             self._speak()
 
     def whole(self) -> list[Json]:
-        """The messages of the conversation as it is to be sent; nothing can be added any more."""
+        """The messages of the conversation, ready to be sent; nothing can be added afterwards."""
         self._settle()
         return self._messages
 
     @abstractmethod
     def from_model(self, parts: Sequence[Part]) -> list[Json]:
-        """What the model said, called and thought."""
+        """The model's text, calls and thoughts."""
 
     @abstractmethod
     def result(self, call_id: str, response: FunctionResponse) -> tuple[Json, list[Json]]:
-        """A result, and what of it can only stand in a message of the user."""
+        """A result, and the parts of it that can only be in a message of the user."""
 
     @abstractmethod
     def no_result(self, call_id: str, text: str) -> Json:
-        """What stands for a result that there is not."""
+        """The stand-in for a missing result."""
 
     @abstractmethod
     def user(self, parts: list[Json]) -> Json:
@@ -95,16 +95,16 @@ class History(ABC):
         """A medium in a message of the user; None where it cannot be sent."""
 
     def call_id(self, call: FunctionCall) -> str:
-        """The id that goes out for a call, which waits for its result from now on."""
+        """The id to send for a call, which waits for its result from now on."""
         self._open += 1
         return self._ids.call(call.id, call.name)
 
     def name(self, call: FunctionCall) -> str:
-        """The name that goes out for a call's tool."""
+        """The name to send for a call's tool."""
         return self._names.out(call.name or "")
 
     def medium_or_words(self, medium: Medium) -> Json:
-        """A medium in a message of the user, or the words that stand for it."""
+        """A medium in a message of the user, or a text that stands for it."""
         message = self.medium(medium)
         if message is not None:
             return message
@@ -122,7 +122,7 @@ class History(ABC):
         return [self.text(words)] if words else []
 
     def _settle(self) -> None:
-        """Answer the calls that nobody answered, and let the user speak."""
+        """Give unanswered calls a result, and add the user's waiting messages."""
         if self._open:
             self._messages.extend(self.no_result(call_id, _NO_RESULT) for call_id, _ in self._ids.unanswered())
             self._open = 0
@@ -144,7 +144,7 @@ def result_text(response: FunctionResponse) -> str:
 
 
 def code_text(part: Part) -> str | None:
-    """Code that another model ran itself, and what it gave, as text."""
+    """Code that another model ran itself, or its output, as text."""
     if part.executable_code is not None and part.executable_code.code:
         language = (part.executable_code.language.value if part.executable_code.language else "").lower()
         return f"```{language}\n{part.executable_code.code}\n```"

@@ -1,4 +1,4 @@
-"""ItemHistory: a conversation as items, the way the Responses API and the Realtime API have it."""
+"""ItemHistory: a conversation as items, as in the Responses API and the Realtime API."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from newel_types import FunctionCall
 
 
 class ItemHistory(History):
-    """What the items of both APIs have in common."""
+    """The items that both APIs have in common."""
 
     def call_item(self, call: FunctionCall) -> Json:
         """A call."""

@@ -1,4 +1,4 @@
-"""Media: what a part holds besides text, by what the protocols can carry."""
+"""Media: the content of parts besides text, in the forms that the protocols can carry."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Medium:
 
     @property
     def is_image(self) -> bool:
-        """An image that OpenAI's models read: by its URL whatever it is, inline of four types."""
+        """Whether it is an image that OpenAI's models read: any type by its URL, four types inline."""
         return self.kind == "image" and (self.mime in _IMAGES if self.data is not None else self.on_web)
 
     @property
@@ -69,7 +69,7 @@ class Medium:
 
     @property
     def text(self) -> str | None:
-        """The text of a text file; None where it is none, or no UTF-8."""
+        """The text of a text file; None where it is no text file, or not UTF-8."""
         if self.kind != "text" or self.data is None:
             return None
         try:
@@ -80,7 +80,7 @@ class Medium:
 
     @property
     def left_out(self) -> str:
-        """What stands in the conversation in its place, where it cannot be sent."""
+        """The text that replaces it in the conversation if it cannot be sent."""
         return f"[{self.mime}{f' {self.name}' if self.name else ''}: left out, this model cannot read it]"
 
 

@@ -1,4 +1,4 @@
-"""OpenAIModel: what the models of both protocols of OpenAI share."""
+"""OpenAIModel: the base of the models of both protocols of OpenAI."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class OpenAIModel(RemoteLlm):
     model: str = DEFAULT_MODEL
     #: The endpoint: OpenAI's own, one that is known by name (``ollama``), or any name with a `base_url`.
     endpoint: str = "openai"
-    #: Where the endpoint is, if not where its profile says.
+    #: The endpoint's address; by default that of its profile.
     base_url: str | None = None
-    #: The key, if not that of the environment.
+    #: The key; by default that of the environment.
     api_key: SecretStr | None = Field(default=None, repr=False)
-    #: What the endpoint does otherwise; None: what is known of its name.
+    #: How the endpoint differs; None: the profile that is known for its name.
     profile: Profile | None = None
     #: The model that transcribes what the user says over a live connection.
     transcription_model: str = TRANSCRIPTION_MODEL
@@ -54,7 +54,7 @@ class OpenAIModel(RemoteLlm):
 
     @property
     def settled_profile(self) -> Profile:
-        """The profile that counts."""
+        """The profile in effect."""
         if self.profile is not None:
             return self.profile
         return OPENAI if self._is_own else ENDPOINTS.get(self.endpoint, Profile())
@@ -66,11 +66,11 @@ class OpenAIModel(RemoteLlm):
 
     @property
     def capabilities(self) -> ModelCapabilities:  # type: ignore[override]
-        """What the table says of the model, changed by the profile and by `capability_overrides`."""
+        """The model's capabilities in the table, changed by the profile and by `capability_overrides`."""
         return self._capable(self.model.removeprefix(f"{self.provider}:"))
 
     def capabilities_for(self, request: LlmRequest) -> ModelCapabilities:
-        """Those of the model that a request names."""
+        """The capabilities of the model that a request names."""
         return self._capable(self.model_name(request))
 
     def connect(self, llm_request: LlmRequest) -> AbstractAsyncContextManager[BaseLlmConnection]:
@@ -135,7 +135,7 @@ class OpenAIModel(RemoteLlm):
         return Service(self.provider, self.model_name(request), (endpoint.key, *header_secrets(headers)))
 
     def _say(self, request: LlmRequest) -> Say:
-        """Says something once for the model of `request`, and keeps nothing else of it."""
+        """A function that reports a setting once for the model of `request`; it keeps nothing else of the request."""
         subject = LlmRequest(model=request.model)
 
         def say(setting: str, text: str) -> None:

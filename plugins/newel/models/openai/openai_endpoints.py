@@ -25,9 +25,9 @@ _BUILT_IN = {
 
 
 class Settings(BaseModel, extra="forbid", defer_build=True):
-    """The endpoints by name: fields of `Profile`, and ``like: NAME`` for what is the same as at another one.
+    """The endpoints by name: fields of `Profile`, and ``like: NAME`` to start from another endpoint.
 
-    A name that is known (``ollama``) is changed by its fields; another one is added, and needs a ``base_url``.
+    The fields change an endpoint that is known (``ollama``); any other one is added, and needs a ``base_url``.
     """
 
     #: Endpoint -> the fields of its profile.

@@ -54,7 +54,7 @@ def service_tier(config: GenerateContentConfig) -> Json:
 
 
 def say_unsayable(config: GenerateContentConfig, further: Iterable[str], say: Say) -> None:
-    """Name the settings of a request that nothing stands for. `further`: others that the protocol has."""
+    """Name the settings of a request that cannot be sent. `further`: other settings that the protocol has."""
     handled = _HANDLED | frozenset(further)
     for name in sorted(config.model_fields_set - handled):
         if getattr(config, name) not in (None, [], {}):
@@ -65,13 +65,13 @@ def say_unsayable(config: GenerateContentConfig, further: Iterable[str], say: Sa
 
 
 class OutputFormat:
-    """The JSON that an answer is to be. `schema` None: any object."""
+    """The JSON form that an answer must have. `schema` None: any object."""
 
     def __init__(self, schema: Schema | None, *, strict: bool, name: str, wrapped: bool) -> None:
         self.schema = schema
         self.strict = strict
         self.name = name
-        #: The answer is no object, and comes within one.
+        #: The answer is no object, and comes wrapped in one.
         self.wrapped = wrapped
 
 

@@ -22,13 +22,13 @@ _CHAT, _RESPONSES = "openai", "openai-responses"
 
 
 class Settings(BaseModel, extra="forbid", defer_build=True):
-    """Settings of OpenAI. The key is none of them: it comes from OPENAI_API_KEY."""
+    """Settings of OpenAI. The key is not among them: it comes from OPENAI_API_KEY."""
 
     #: The model of agents that name none, and of an address without a name.
     default_model: str = _DEFAULT
-    #: Where the API is, if not where OPENAI_BASE_URL says or at the vendor's.
+    #: The API's address; by default that of OPENAI_BASE_URL, or the vendor's.
     base_url: str | None = None
-    #: Let the service keep the answers of ``openai-responses:``, so that a turn sends what is new only.
+    #: Let the service keep the answers of ``openai-responses:``, so that a turn sends only what is new.
     store: bool = False
     #: The model that transcribes what the user says over a live connection.
     transcription_model: str = "gpt-4o-mini-transcribe"
@@ -37,7 +37,7 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
 
     @property
     def of_models(self) -> dict[str, Any]:
-        """Those that each model has."""
+        """The settings that each model has."""
         return self.model_dump(include={"base_url", "transcription_model", "frame_bytes"})
 
 

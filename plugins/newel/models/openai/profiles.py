@@ -1,4 +1,4 @@
-"""Profiles: what an endpoint that speaks OpenAI's protocol does otherwise than OpenAI."""
+"""Profiles: how an endpoint that speaks OpenAI's protocol differs from OpenAI."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from newel_kernel import ConfigurationError, Json, ModelCapabilities, ModelError
 
 
 class Profile(BaseModel, extra="forbid", frozen=True):
-    """An endpoint of Chat Completions. The defaults are those of a server that nothing is known about."""
+    """An endpoint of Chat Completions. The defaults suit an unknown server."""
 
     #: Which of OpenAI's protocols it speaks.
     protocol: Literal["chat", "responses"] = "chat"
-    #: Where it is; None: where OPENAI_BASE_URL says, or at OpenAI.
+    #: Its address; None: that of OPENAI_BASE_URL, or OpenAI's.
     base_url: str | None = None
     #: The variable of the environment that holds the key.
     key_variable: str | None = None
@@ -27,33 +27,33 @@ class Profile(BaseModel, extra="forbid", frozen=True):
     #: The fields in which it sends thoughts, and the one in which it wants them back; None: it wants none.
     reasoning_fields: tuple[str, ...] = ("reasoning_content", "reasoning")
     reasoning_back: str | None = None
-    #: How it is told how much to think; OpenRouter has `reasoning`, chat templates have `enable_thinking`.
+    #: The field that sets how much to think; OpenRouter has `reasoning`, chat templates have `enable_thinking`.
     thinking_field: Literal["reasoning_effort", "reasoning", "enable_thinking"] = "reasoning_effort"
     #: It sends thoughts as ``<think>…</think>`` within the text.
     think_tags: bool = False
     strict_schemas: bool = False
     parallel_tools: bool = True
-    #: It takes a list of tools, of which the model may call some only.
+    #: It takes a list of the only tools that the model may call.
     allowed_tools: bool = False
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     #: The role of instructions; None: developer for models that reason, system for others.
     instruction_role: Literal["system", "developer"] | None = "system"
-    #: It counts tokens in streams, where it is asked to.
+    #: It counts tokens in streams, if asked to.
     stream_usage: bool = True
     #: Its streams may end without a finish reason.
     finish_reason_optional: bool = False
     #: It takes ``top_k``, which OpenAI does not.
     top_k: bool = False
-    #: The key under which it finds what it has cached of a prompt; None: it takes none.
+    #: The field for the key of its prompt cache; None: it takes no key.
     cache_key: str | None = None
     #: Further fields of each request's body.
     extra_body: Json = Field(default_factory=dict)
     headers: Mapping[str, str] = Field(default_factory=dict)
-    #: What its models can do otherwise than the table says, by field of `ModelCapabilities`.
+    #: Capabilities of its models that differ from the table, by field of `ModelCapabilities`.
     capabilities: Mapping[str, Any] = Field(default_factory=dict)
 
     def key(self, model: str) -> str:
-        """The key of the environment; a ModelError names the variable where there is none, and one is needed."""
+        """The key in the environment; raises a ModelError that names the variable where a needed key is missing."""
         variable = self.key_variable
         key = plain_key(os.environ.get(variable, ""), model, variable) if variable else ""
         if key or not self.needs_key:

@@ -1,4 +1,4 @@
-"""Reading: what both protocols' answers have, out of JSON that nobody has checked."""
+"""Reading: the parts that both protocols' answers share, from unchecked JSON."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from newel_types import (
     LogprobsResultTopCandidates,
 )
 
-#: What services call failures that pass.
+#: The services' codes of passing failures.
 _PASSING = frozenset(("server_error", "rate_limit_exceeded", "overloaded", "overloaded_error", "timeout", "api_error"))
 _EXCERPT = 200
 
 
 def parsed(content: bytes, service: Service) -> Json:
-    """The object of JSON that a body is; a ModelError where it is none, or reports a failure."""
+    """The JSON object in a body; raises ModelError where it holds none, or reports a failure."""
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):
@@ -55,7 +55,7 @@ def failure(error: object, service: Service) -> ModelError:
 
 
 def is_text(value: object) -> TypeGuard[str]:
-    """Whether there is text."""
+    """Whether it is a text that is not empty."""
     return isinstance(value, str) and value != ""
 
 
@@ -71,7 +71,7 @@ def part_of(value: object, name: str) -> Json:
 
 
 def usage_of(value: object, prompt: str, output: str) -> GenerateContentResponseUsageMetadata | None:
-    """The token counts, whose names the protocols spell otherwise; None where the service said nothing."""
+    """The token counts, which the protocols name differently; None where the service reported none."""
     if not isinstance(value, dict):
         return None
     of_prompt, of_output = part_of(value, f"{prompt}_details"), part_of(value, f"{output}_details")
@@ -112,7 +112,7 @@ def _is_number(value: object) -> TypeGuard[int | float]:
 
 
 def citations_of(annotations: list[Json], offset: int = 0) -> list[Citation]:
-    """The sources that an answer names; `offset` is where its text begins in the whole answer's."""
+    """The sources that an answer names; `offset` is where its text begins in the text of the whole answer."""
     citations: list[Citation] = []
     for one in annotations:
         inner: Any = one.get("url_citation") if isinstance(one.get("url_citation"), dict) else one

@@ -1,4 +1,4 @@
-"""Strict schemas: what OpenAI's strict mode takes of JSON schema, and the nulls that it makes models write.
+"""Strict schemas: the JSON schemas that OpenAI's strict mode takes, and the nulls that it makes models write.
 
 Source: the guide "Structured Outputs", section "Supported schemas".
 """
@@ -17,12 +17,12 @@ _STRICT_KEYS = frozenset(
 _NESTING_KEYS = frozenset(
     ("properties", "required", "additionalProperties", "items", "anyOf", "oneOf", "allOf", "$ref", "$defs")
 )
-#: They say nothing about which values fit.
+#: Keywords that say nothing about which values fit.
 _DROPPED = frozenset(
     ("default", "examples", "discriminator", "deprecated", "readOnly", "writeOnly", "$schema", "$id", "$comment")
 )
 _FORMATS = frozenset(("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"))
-#: Bounds that a description can say as well.
+#: Bounds that a description can express as well.
 _BOUNDS = frozenset(
     ("minLength", "maxLength", "uniqueItems", "minProperties", "maxProperties", "format", "contentEncoding",
      "contentMediaType")
@@ -31,7 +31,7 @@ _DEPTH = 10
 
 
 class _LooseError(ValueError):
-    """Strict mode has no words for a schema."""
+    """Strict mode cannot express a schema."""
 
 
 def strict_schema(schema: Schema) -> Schema | None:
@@ -43,7 +43,7 @@ def strict_schema(schema: Schema) -> Schema | None:
 
 
 def relaxed_schema(schema: Schema) -> tuple[Schema | None, frozenset[str]]:
-    """As `strict_schema`, but bounds that strict mode lacks are put into descriptions; with the names of those."""
+    """As `strict_schema`, but bounds that strict mode lacks go into descriptions; also returns the bounds' names."""
     bounds: set[str] = set()
     try:
         return _Strict(bounds).root(schema), frozenset(bounds)
@@ -64,7 +64,7 @@ def parameters(schema: Schema) -> Schema:
 
 
 def without_nulls(value: Any, schema: Schema, root: Schema) -> Any:
-    """Arguments without the nulls that strict mode put in place of optional ones. `schema` is the one before."""
+    """Arguments without the nulls that strict mode put in place of optional ones. `schema` is the original one."""
     schema = _fitting(value, referred(schema, root), root)
     if isinstance(value, list) and isinstance(items := schema.get("items"), dict):
         return [without_nulls(one, items, root) for one in value]
@@ -83,7 +83,7 @@ def without_nulls(value: Any, schema: Schema, root: Schema) -> Any:
 
 
 def _fitting(value: Any, schema: Schema, root: Schema) -> Schema:
-    """The branch of `schema` that `value` is of; the schema itself where it has none."""
+    """The branch of `schema` that `value` fits best; the schema itself where it has no branches."""
     branches = schema.get("anyOf") or schema.get("oneOf") or ()
     kind = "properties" if isinstance(value, dict) else "items"
     matches = [referred(branch, root) for branch in branches if isinstance(branch, dict)]
@@ -142,7 +142,7 @@ class _Strict:
         if "$defs" in schema:
             result["$defs"] = {name: self._node(inner, 0) for name, inner in schema["$defs"].items()}
         if "$ref" in schema:
-            if result:  # nothing may stand beside a reference
+            if result:  # nothing may be beside a reference
                 result["anyOf"] = [{"$ref": schema["$ref"]}]
             else:
                 result["$ref"] = schema["$ref"]
@@ -162,7 +162,7 @@ class _Strict:
 
 
 def _described(schema: Schema, bounds: str) -> Schema:
-    """`schema` with its bounds in words; a description of its own stays as it is, around them."""
+    """`schema` with its bounds in words; a description of its own is kept, around them."""
     if "description" not in schema:
         return {**schema, "description": bounds}
     inner = {key: value for key, value in schema.items() if key not in ("description", "title")}
@@ -171,14 +171,14 @@ def _described(schema: Schema, bounds: str) -> Schema:
 
 
 def inlined(schema: Schema) -> Schema:
-    """A schema whose top is a reference, with what it refers to in its place."""
+    """A schema whose top is a reference, with the target in its place."""
     if "$ref" not in schema:
         return schema
     return {**referred(schema, schema), **{key: value for key, value in schema.items() if key != "$ref"}}
 
 
 def _merged(root: Schema, key: str, branches: Iterable[Schema]) -> Schema:
-    """One object for branches, of which a tool's schema may have none at its top."""
+    """One object for branches, which a tool's schema may not have at its top."""
     branches = list(branches)
     properties: Schema = dict(root.get("properties") or {})
     for branch in branches:
@@ -192,7 +192,7 @@ def _merged(root: Schema, key: str, branches: Iterable[Schema]) -> Schema:
 
 
 def _with_items(schema: Any) -> Any:
-    """`schema` whose arrays say what they hold, if only that it may be anything."""
+    """`schema` in which all arrays declare their items, if only as anything."""
     if not isinstance(schema, dict):  # true and false are schemas as well
         return schema
     result: Schema = {}

@@ -1,4 +1,4 @@
-"""Thinking: how much a model is to think, in OpenAI's words."""
+"""Thinking: how much a model is to think, in OpenAI's terms."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from newel_types import GenerateContentConfig, ThinkingLevel
 
 Say = Callable[[str, str], None]
 
-#: Up to how many tokens of a budget are which effort; more are high.
+#: The largest budget in tokens of each effort; a larger one is high.
 _BUDGETS = ((2_048, "low"), (8_192, "medium"))
 
 
 def effort(config: GenerateContentConfig, capable: ModelCapabilities, say: Say) -> str | None:
-    """The reasoning effort; None where the request asks for none, or the model cannot be told."""
+    """The reasoning effort; None where the request asks for none, or the model has no such setting."""
     thinking = config.thinking_config
     if thinking is None:
         return None

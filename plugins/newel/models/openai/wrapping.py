@@ -1,4 +1,4 @@
-"""Wrapping: an answer that is no object, within the object that the service insists on, and out of it again."""
+"""Wrapping: puts an answer that is no object into the object that the service insists on, and takes it out again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from newel.models.json_schemas import Schema
 
 _KEY = "result"
 _HEAD = re.compile(r'\s*\{\s*"result"\s*:\s*')
-#: What may still become the head.
+#: How many characters may still become the head.
 _MOST_HEAD = 64
 _TAIL = re.compile(r"\s*\}?\s*\Z")
 
@@ -21,19 +21,19 @@ def wrapped(schema: Schema) -> Schema:
 
 
 class Unwrapping:
-    """Takes the text of a wrapped answer, in pieces or whole, and gives what is in the wrapping, verbatim.
+    """Takes the text of a wrapped answer, in pieces or whole, and gives the content of the wrapping, verbatim.
 
-    Text that is not wrapped passes as it is.
+    Text that is not wrapped passes unchanged.
     """
 
     def __init__(self) -> None:
         self._head = ""
         self._inside: bool | None = None
-        #: The last of what came: the end of the wrapping, unless more follows.
+        #: The end of the text so far: the end of the wrapping, unless more follows.
         self._tail = ""
 
     def feed(self, text: str) -> str:
-        """The next piece of what is inside."""
+        """The next piece of the content."""
         if self._inside is None:
             self._head += text
             match = _HEAD.match(self._head)
@@ -51,13 +51,13 @@ class Unwrapping:
         return text[:at]
 
     def close(self) -> str:
-        """What was held back and is no wrapping."""
+        """The text that was held back and is no wrapping."""
         if self._inside is None:
             head, self._head = self._head, ""
             return head
         return "" if "}" in self._tail else self._tail
 
     def _may_begin(self) -> bool:
-        """Whether what has come so far can be the start of a wrapping."""
+        """Whether the text so far can be the start of a wrapping."""
         bare = re.sub(r"\s+", "", self._head)
         return f'{{"{_KEY}":'.startswith(bare)

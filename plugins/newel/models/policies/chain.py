@@ -22,7 +22,7 @@ _OURS = "newel."
 
 
 def policed(chains: Chains, model: BaseLlm) -> BaseLlm:
-    """`model` within the composition's policies; within those for every model, where no network is behind it."""
+    """`model` within the composition's policies; if it is not networked, only within the policies for every model."""
     models = chains.stash[_POLICED]
     entry = models.get(id(model))
     if entry is None or entry[0] is not model:
@@ -34,7 +34,7 @@ def policed(chains: Chains, model: BaseLlm) -> BaseLlm:
 
 
 def call_of(chains: Chains, *, networked: bool = True) -> ModelCall:
-    """What asks a model within all policies that are for it, the first of them outermost."""
+    """The call of a model within all policies that apply to it, the first policy outermost."""
     calls = chains.stash[_CALLS]
     if networked not in calls:
         policies = chains.registry.all(ModelPolicy)
@@ -48,7 +48,7 @@ def call_of(chains: Chains, *, networked: bool = True) -> ModelCall:
 
 
 def ordered(policies: Sequence[ModelPolicy]) -> list[ModelPolicy]:
-    """The policies in the order that `after` and `before` ask for. An anchor that is absent asks for nothing."""
+    """The policies in the order that `after` and `before` ask for. An absent anchor is ignored."""
     by_name = {policy.name: policy for policy in policies}
     graph: dict[str, set[str]] = {name: set() for name in by_name}
     for policy in policies:
@@ -66,18 +66,18 @@ def _ask(model: BaseLlm, request: LlmRequest, stream: bool) -> AsyncGenerator[Ll
 
 
 async def _checked(model: BaseLlm, answers: object) -> AsyncGenerator[LlmResponse, None]:
-    """The responses of a model that newel does not bring along, which must be responses."""
+    """The responses of a model that is not newel's own, checked to be responses."""
     who = f"the model {type(model).__qualname__}"
     if not isinstance(answers, AsyncGenerator):
         if inspect.iscoroutine(answers):
-            answers.close()  # nobody will await it
+            answers.close()  # nothing will await it
         raise HookSignatureError(
             f"{who}: generate_content_async returned {type(answers).__name__}; it must be an async generator, which "
             f"yields responses"
         )
     async with aclosing(answers) as responses:
         async for response in responses:
-            if not isinstance(response, (LlmResponse, BaseModel)):  # another library's class of that name is read
+            if not isinstance(response, (LlmResponse, BaseModel)):  # another library's LlmResponse is accepted
                 raise HookSignatureError(
                     f"{who}: generate_content_async yielded {type(response).__name__}; it must yield LlmResponse"
                 )
@@ -85,7 +85,7 @@ async def _checked(model: BaseLlm, answers: object) -> AsyncGenerator[LlmRespons
 
 
 async def _ask_strictly(model: BaseLlm, request: LlmRequest, stream: bool) -> AsyncGenerator[LlmResponse, None]:
-    """The responses; of an answer with malformed calls, which nobody here would hold back, the error only."""
+    """The responses; of an answer with malformed calls only the error, as no policy here holds the calls back."""
     async with aclosing(_ask(model, request, stream)) as responses:
         async for response in responses:
             if MALFORMED_CALLS in (response.custom_metadata or ()):
@@ -94,14 +94,14 @@ async def _ask_strictly(model: BaseLlm, request: LlmRequest, stream: bool) -> As
 
 
 class PolicedLlm(BaseLlm):
-    """A model within the policies of a composition; in all else the model itself."""
+    """A model within the policies of a composition; in all other respects it is like the model itself."""
 
     inner: BaseLlm
     _call: ModelCall = PrivateAttr()
 
     @classmethod
     def around(cls, model: BaseLlm, call: ModelCall) -> PolicedLlm:
-        """`model` as `call` asks it."""
+        """`model`, called through `call`."""
         result = cls(model=model.model, inner=model)
         result._call = call
         return result
@@ -128,7 +128,7 @@ class PolicedLlm(BaseLlm):
         return self._call(self.inner, llm_request, stream)
 
     def connect(self, llm_request: LlmRequest) -> Any:
-        """The model's live connection, which no policy stands around."""
+        """The model's live connection; no policy wraps it."""
         return self.inner.connect(llm_request)
 
 

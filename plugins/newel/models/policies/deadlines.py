@@ -1,4 +1,4 @@
-"""Deadline: the end of the time for all items of an async generator.
+"""Deadline: one time limit for all items of an async generator.
 
 ``asyncio.timeout`` around each item would set and cancel a timer for each; here one timer serves them all.
 """
@@ -16,7 +16,7 @@ class DeadlineError(Exception):
 class Deadline:
     """A time in seconds from now. ``with`` it around each wait: what runs between two waits is not cancelled.
 
-    The wait that the end of the time finds is cancelled, and none begins after it: both are a DeadlineError.
+    A wait that the deadline interrupts is cancelled, and no wait begins after it: both raise DeadlineError.
     """
 
     __slots__ = ("_before", "_fired", "_handle", "_loop", "_over", "_task")
@@ -42,12 +42,12 @@ class Deadline:
         if not self._fired or task is None:
             return
         self._fired = False
-        ours_alone = task.uncancel() <= self._before  # whatever a model has made of the cancellation
+        ours_alone = task.uncancel() <= self._before  # whatever a model has done with the cancellation
         if ours_alone and isinstance(error, asyncio.CancelledError):
             raise DeadlineError from error
 
     def close(self) -> None:
-        """There is no deadline any more."""
+        """Cancel the deadline."""
         self._handle.cancel()
 
     def _end(self) -> None:

@@ -14,7 +14,7 @@ UNKNOWN_ERROR = "UNKNOWN_ERROR"
 async def with_content(
     call: ModelCall, model: BaseLlm, request: LlmRequest, stream: bool
 ) -> AsyncGenerator[LlmResponse, None]:
-    """The responses. Where none of them says anything, the last one is an error (S0 §5.3)."""
+    """The responses. If all of them are empty, the last one is an error (S0 §5.3)."""
     has_content = False
     empty: LlmResponse | None = None
     async with aclosing(call(model, request, stream)) as responses:
@@ -22,7 +22,7 @@ async def with_content(
             if (has_content and response.partial) or says(response):
                 has_content = True
             elif not response.partial:
-                empty = response  # what else is in it, token counts say, is for the end
+                empty = response  # its other fields, such as token counts, are sent at the end
                 continue
             yield response
     if not has_content:
@@ -37,7 +37,7 @@ async def with_content(
 
 
 def says(response: LlmResponse) -> bool:
-    """Whether a response has content, or tells why it has none."""
+    """Whether a response has content, or says why it has none."""
     content = response.content
     return bool((content is not None and content.parts) or response.error_code or response.interrupted)
 

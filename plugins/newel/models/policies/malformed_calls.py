@@ -14,7 +14,7 @@ NAME = "malformed_calls"
 
 
 def wrap(call_tool: ToolCall) -> ToolCall:
-    """A tool call that first looks at what the model's answer says of it."""
+    """A tool call that first checks whether the model's answer marks it as malformed."""
 
     async def checked(tool: BaseTool, args: Json, context: Context) -> Any:
         problem = _problem(context)
@@ -27,7 +27,7 @@ def wrap(call_tool: ToolCall) -> ToolCall:
 
 def _problem(context: Context) -> str | None:
     """Why the arguments of the running call cannot be used; None where they can."""
-    for event in reversed(context.session.events):  # the last one, or it is near
+    for event in reversed(context.session.events):  # the last event, or one near it
         calls = event.get_function_calls()
         place = next((n for n, call in enumerate(calls) if call.id == context.function_call_id), None)
         if place is not None:
@@ -49,5 +49,5 @@ def register_tool_policies() -> list[ToolPolicy]:
 
 @hookimpl
 def register_model_call_policies() -> list[ModelPolicy]:
-    """The policy `malformed_calls` around models: that it is there lets malformed calls come through."""
+    """The policy `malformed_calls` around models: its presence lets malformed calls through."""
     return [ModelPolicy(name=NAME, wrap=lambda call, chains: call)]

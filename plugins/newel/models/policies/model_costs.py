@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 #: The field of the usage that holds the cost: US dollars.
 COST = "cost"
-#: Our providers -> those of genai-prices, where the names differ.
+#: newel's providers -> those of genai-prices, where the names differ.
 _PROVIDERS = {"gemini": "google", "openai-responses": "openai"}
 
 

@@ -25,7 +25,7 @@ _AGENT = "adk_agent_name"
 async def noting(
     call: ModelCall, model: BaseLlm, request: LlmRequest, stream: bool
 ) -> AsyncGenerator[LlmResponse, None]:
-    """The responses; a failure learns which agent asked."""
+    """The responses; a failure gets the name of the agent that asked."""
     try:
         async with aclosing(call(model, request, stream)) as responses:
             async for response in responses:
@@ -49,7 +49,7 @@ async def record(ctx: InvocationContext, error: BaseException | None) -> list[Ev
 
 
 def _failures(error: BaseException | None) -> Iterator[ModelError]:
-    """The failures of services that an error is, holds or comes from."""
+    """The failures of services that an error is, contains or was caused by."""
     seen: set[int] = set()
     left = [error]
     while left:

@@ -13,14 +13,14 @@ from newel_kernel import BaseLlm, Chains, LlmRequest, LlmResponse, ModelError, h
 
 logger = logging.getLogger(__name__)
 
-#: What another model would be refused for as well.
+#: Codes of errors that another model would answer with as well.
 _OWN_FAULT = frozenset((400, 413, 422, "UNSUPPORTED"))
 
 
 class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of fallbacks."""
 
-    #: A model's address or name -> the addresses of those that answer in its place, in turn.
+    #: A model's address or name -> the addresses of the models that answer in its place, in this order.
     models: dict[str, list[str]] = Field(default_factory=dict)
 
 

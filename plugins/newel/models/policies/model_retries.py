@@ -19,21 +19,21 @@ logger = logging.getLogger(__name__)
 
 
 class Settings(BaseModel, extra="forbid", defer_build=True):
-    """Settings of retries; a model's own `retry_options`, and those of a request, go before them."""
+    """Settings of retries; a model's own `retry_options`, and those of a request, take precedence."""
 
-    #: Requests in all; 1: none is repeated.
+    #: The most requests in all; 1: no retries.
     attempts: int = Field(default=4, ge=1)
-    #: Seconds before the second one at most; then twice as many each time.
+    #: The most seconds before the second request; they double each time.
     initial_delay: float = Field(default=0.5, ge=0)
-    #: Seconds before any of them at most.
+    #: The most seconds before any request.
     max_delay: float = Field(default=30.0, ge=0)
-    #: Seconds that a service may ask to wait; where it asks for more, the error goes to the caller.
+    #: The most seconds that a service may ask to wait; if it asks for more, the error goes to the caller.
     longest_wait: float = Field(default=60.0, ge=0)
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How often and when. Delays have full jitter: anything between nothing and the bound, which grows."""
+    """How often and when. Delays have full jitter: any time between 0 and a growing bound."""
 
     attempts: int
     initial: float
@@ -59,7 +59,7 @@ class Schedule:
         )  # fmt: skip
 
     def delay(self, error: ModelError, attempt: int) -> float | None:
-        """The seconds until the next attempt after `attempt` (from 1); None: there is none."""
+        """The seconds until the next attempt after `attempt` (from 1); None: no further attempt."""
         code = error.code
         repeats = code in self.codes if self.codes is not None and isinstance(code, int) else error.retryable
         if attempt >= self.attempts or not repeats:

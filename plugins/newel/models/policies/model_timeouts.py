@@ -20,9 +20,9 @@ _LEAST = 16
 class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings in seconds and bytes. ``http_options.timeout`` of a request wins over all times."""
 
-    #: Until the connection stands.
+    #: Until the connection is made.
     connect: float = Field(default=_DEFAULT.connect, gt=0)
-    #: Until the first byte, and between two.
+    #: Until the first byte, and between two bytes.
     idle: float = Field(default=_DEFAULT.idle, gt=0)
     #: For the whole answer.
     total: float = Field(default=_DEFAULT.total, gt=0)
@@ -33,7 +33,7 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
 async def bounded(
     call: ModelCall, model: BaseLlm, request: LlmRequest, stream: bool, limits: Limits
 ) -> AsyncGenerator[LlmResponse, None]:
-    """The responses, as long as they come in time and are not too many. The HTTP client sees to the other limits."""
+    """The responses, as long as they come in time and are not too large. The HTTP client enforces the other limits."""
     most, chunks = limits.response_bytes, 0
     deadline = Deadline(limits.total)
     try:
@@ -47,7 +47,7 @@ async def bounded(
                 except DeadlineError as error:
                     raise _service(model, request).too_slow(f"no whole answer within {limits.total:g} s") from error
                 size = _size(response)
-                if response.partial:  # what follows the chunks holds the same again
+                if response.partial:  # the whole answer after the chunks repeats them
                     chunks += size
                 if size > most or chunks > most:
                     raise _service(model, request).too_large(most)
@@ -61,7 +61,7 @@ def _service(model: BaseLlm, request: LlmRequest) -> Service:
 
 
 def _size(response: LlmResponse) -> int:
-    """About how many bytes a response takes; an empty one is not nothing, for there may be no end to them."""
+    """About how many bytes a response takes; an empty one counts too, since a stream of them may be endless."""
     content = response.content
     parts = (content.parts or ()) if content is not None else ()
     if len(parts) == 1 and (text := parts[0].text) is not None:  # most chunks

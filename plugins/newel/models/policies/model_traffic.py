@@ -15,11 +15,11 @@ from newel_kernel import BaseLlm, Chains, LlmRequest, LlmResponse, hookimpl, sea
 
 
 class Bounds(BaseModel, extra="forbid"):
-    """What one provider gets."""
+    """The bounds of one provider."""
 
-    #: Requests at once; None: any number.
+    #: The most requests at once; None: any number.
     concurrent: int | None = Field(default=None, ge=1)
-    #: Requests that begin within any 60 seconds.
+    #: The most requests that begin within any 60 seconds.
     per_minute: int | None = Field(default=None, ge=1)
 
 
@@ -31,7 +31,7 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
 
 
 class Gate:
-    """What lets the requests to one provider pass, in one event loop, in their order."""
+    """Lets the requests to one provider pass in their order, in one event loop."""
 
     def __init__(self, bounds: Bounds) -> None:
         self._places = asyncio.Semaphore(bounds.concurrent) if bounds.concurrent else None
@@ -66,7 +66,7 @@ class Gate:
 async def admitted(
     gate: Gate, call: ModelCall, model: BaseLlm, request: LlmRequest, stream: bool
 ) -> AsyncGenerator[LlmResponse, None]:
-    """The responses, once the gate lets the request pass; it has its place until they end."""
+    """The responses, once the gate lets the request pass; the request holds its place until they end."""
     await gate.enter()
     try:
         async with aclosing(call(model, request, stream)) as responses:

@@ -1,1 +1,1 @@
-"""What every provider of models on a wire shares: errors, outcomes, names, signatures, notices, clients."""
+"""The code that all networked model providers share: errors, outcomes, names, signatures, notices, clients."""

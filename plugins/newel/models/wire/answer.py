@@ -1,4 +1,4 @@
-"""Answer: what a model said, put together part by part, as the one response of it.
+"""Answer: puts a model's answer together, part by part, as its one response.
 
 Whole and streamed answers end here, so that both come out the same.
 """
@@ -13,9 +13,9 @@ from newel.models.wire.signatures import signed
 from newel_kernel import LlmResponse
 from newel_types import Content, FinishReason, FunctionCall, GenerateContentResponseUsageMetadata, Part
 
-#: In `custom_metadata`: why the service says it stopped, in its own word.
+#: In `custom_metadata`: the finish reason in the service's own word.
 FINISH_WORD = "finish_reason"
-#: In `custom_metadata`: for the position of a call among the calls, why its arguments cannot be used, for the model.
+#: In `custom_metadata`: by a call's position among the calls, a text for the model on why its arguments are unusable.
 MALFORMED_CALLS = "malformed_calls"
 _CUT = "the answer reached its token limit within the arguments of a call; raise max_output_tokens"
 _REFUSED = "the model refused to answer, or its answer was filtered"
@@ -27,7 +27,7 @@ class Answer:
     def __init__(self, provider: str) -> None:
         self.provider = provider
         self.parts: list[Part] = []
-        #: What goes into `custom_metadata` besides.
+        #: Further fields of `custom_metadata`.
         self.metadata: dict[str, Any] = {}
         self.refusal: str | None = None
         self._calls = 0
@@ -42,7 +42,7 @@ class Answer:
             self.parts.append(Part(text=text))
 
     def thought(self, text: str, signature: str | bytes | None = None, **metadata: Any) -> None:
-        """A whole thought, with the provider's signature of it, and what else the provider must have back."""
+        """A whole thought, with the provider's signature, and the other fields that the provider must get back."""
         self.parts.append(signed(Part(text=text, thought=True), self.provider, signature, **metadata))
 
     def call(
@@ -68,10 +68,10 @@ class Answer:
         model_version: str | None = None,
         message: str | None = None,
     ) -> LlmResponse:
-        """The one final response. `word` is why the service stopped, `reasons` what its words mean here.
+        """The one final response. `word` is the service's own finish reason, `reasons` maps such words.
 
-        A refusal is SAFETY with a message; a word that `reasons` lacks is OTHER. A call whose arguments were cut by
-        the token limit is not passed on; another one whose arguments are no object is, for the model to correct.
+        A refusal is SAFETY with a message; a word that `reasons` lacks is OTHER. A call whose arguments the token
+        limit cut is not passed on; any other call with malformed arguments is, for the model to correct.
         """
         reason = FinishReason.SAFETY if self.refusal is not None else reasons.get(word or "", FinishReason.OTHER)
         if self._malformed and reason is FinishReason.MAX_TOKENS:

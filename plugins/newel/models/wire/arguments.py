@@ -1,4 +1,4 @@
-"""Arguments: what a model wrote for a tool, as an object of JSON or not at all."""
+"""Arguments: the text that a model wrote for a tool, as a JSON object or not at all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class MalformedArgumentsError(ValueError):
 
 
 def parse_arguments(text: str | None) -> dict[str, Any]:
-    """The object that `text` spells. Blanks and ``null`` mean ``{}``; nothing is guessed or mended."""
+    """The object that `text` spells. White space and ``null`` mean ``{}``; nothing is guessed or repaired."""
     if text is None or not text.strip():
         return {}
     try:

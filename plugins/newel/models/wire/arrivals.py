@@ -1,6 +1,6 @@
 """Arrivals: which inputs have reached the other end of a socket, by its answers to pings.
 
-What is on its way when a connection breaks is lost without a word: the buffers of two machines hold seconds of sound.
+Input that is on its way when a connection breaks is lost silently: the buffers of two machines hold seconds of sound.
 """
 
 from __future__ import annotations
@@ -11,28 +11,28 @@ from functools import partial
 
 from newel.models.wire.sockets import LiveSocket
 
-#: So many seconds of the way there and back let one more input be on its way: at least 200 of them in a second.
+#: The round-trip time, in seconds, that lets one more input be on its way: at least 200 inputs in a second.
 _PACE = 0.005
 _MOST = 64
 _LONGEST, _EASE = 1.0, 1.05
 
 
 class Arrivals:
-    """Follows each input with a ping; few are on their way at a time. `arrived` gets how many have arrived."""
+    """Follows each input with a ping; few are on their way at a time. `arrived` gets the number that have arrived."""
 
     def __init__(self, socket: LiveSocket, arrived: Callable[[int], None]) -> None:
         self._socket = socket
         self._tell = arrived
         self._sent = 0
         self._arrived = 0
-        #: The time there and back, about the least that was seen lately, in seconds.
+        #: The round-trip time, about the least that was seen lately, in seconds.
         self._way = _LONGEST
         self._window = 1
         self._lost = False
         self._room: asyncio.Future[None] | None = None
 
     async def send(self, frames: Sequence[str]) -> None:
-        """Send the frames of an input once there is room for it. A ConnectionLostError where the connection is lost."""
+        """Send the frames of an input once there is room for it. Raises ConnectionLostError if the connection broke."""
         while self._sent - self._arrived >= self._window and not self._lost:
             self._room = asyncio.get_running_loop().create_future()
             try:

@@ -34,7 +34,7 @@ class Client(Generic[S]):
 class Clients(Generic[S]):
     """The clients of one model, by event loop: an asynchronous client works in one loop only.
 
-    What a client is made for, the bound of its answers say, is its key; mostly there is one.
+    A client's key is what it was made for: the bound of its answers, say. Most models have one client.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Clients(Generic[S]):
         return client
 
     async def aclose(self) -> None:
-        """Close the running loop's clients; the next call makes another."""
+        """Close the running loop's clients; the next call makes a new one."""
         with self._lock:
             clients = self._by_loop.pop(asyncio.get_running_loop(), {})
         for client in clients.values():
@@ -78,7 +78,7 @@ def http_client(library: str, service: Service, limits: Limits, **options: Any) 
     context = ssl_context(library)
     options.setdefault("timeout", limits.timeout(library))
     client = http.AsyncClient(verify=context, follow_redirects=False, **options)
-    client.headers["accept-encoding"] = "identity"  # a bound on what is read bounds what it unpacks to
+    client.headers["accept-encoding"] = "identity"  # without compression, the bound on bytes read bounds the content
     for place, transport in [*client._mounts.items(), (None, client._transport)]:
         if transport is not None:
             bounded = _bounded(http)(transport, service, limits)
@@ -110,7 +110,7 @@ async def _keep(http: Any) -> AsyncGenerator[None, None]:
 
 @lru_cache(maxsize=2)
 def _bounded(http: ModuleType) -> Callable[[Any, Service, Limits], Any]:
-    """The transport around another one, as a class of the library, which checks for its own."""
+    """A transport that wraps another one, as a class of the library, which checks for its own classes."""
 
     class Bounded(http.AsyncBaseTransport):  # type: ignore[misc,name-defined]
         def __init__(self, inner: Any, service: Service, limits: Limits) -> None:
@@ -147,7 +147,7 @@ def _bounded(http: ModuleType) -> Callable[[Any, Service, Limits], Any]:
 
 
 def _bound_time(request: Any, times: Mapping[str, float | None]) -> None:
-    """Give a request its time-outs where the SDK asked for none."""
+    """Give a request its time-outs if the SDK set none."""
     if not any((request.extensions.get("timeout") or {}).values()):
         request.extensions = {**request.extensions, "timeout": times}
 

@@ -1,4 +1,4 @@
-"""SocketConnection: what live connections have in common that read and write the frames of a socket."""
+"""SocketConnection: the base of live connections that read and write the frames of a socket."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from newel_types import Content
 
 #: How long setting a session up may take, in seconds.
 SETUP_PATIENCE = 20.0
-#: How much of a message or an error is shown.
+#: How many characters of a message or an error are shown.
 SHOWN = 200
-#: What reading a message raises that is not as it should be.
+#: The errors that reading a malformed message raises.
 UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 
 
@@ -22,14 +22,14 @@ class Frames(Protocol):
     """Makes the frames of inputs."""
 
     def content(self, content: Content, *, partial: bool) -> Sequence[str]:
-        """Those of a turn, of a part of one, or of results."""
+        """The frames of a turn, of a part of one, or of results."""
 
     def realtime(self, value: object) -> Sequence[str]:
-        """Those of what is going on."""
+        """The frames of a realtime input: sound, an image or a signal."""
 
 
 class SocketConnection(BaseLlmConnection):
-    """A connection over `socket`; `frames` makes what is sent."""
+    """A connection over `socket`; `frames` makes the frames to send."""
 
     def __init__(self, socket: LiveSocket, frames: Frames) -> None:
         self._socket = socket

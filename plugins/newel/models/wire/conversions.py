@@ -1,6 +1,6 @@
-"""Conversions: histories as a protocol has them, kept from one request to the next.
+"""Conversions: histories in a protocol's form, kept from one request to the next.
 
-A turn adds a few contents to a history that was sent before. What was converted of it is looked up, not made again.
+A turn adds a few contents to a history that was sent before. Its earlier conversion is looked up, not made again.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from newel_types import Content, FrozenContent, SharedContents
 
 
 class Conversion(Protocol):
-    """A history in a protocol's words, which grows content by content."""
+    """A history in a protocol's form, which grows content by content."""
 
     def add(self, content: Content) -> None:
         """Convert one more content."""
 
     def copy(self) -> Self:
-        """One that can grow without changing this one: what may still change of the last message is its own."""
+        """A copy that can grow without changing this one: the parts of the last message that may change are its own."""
 
 
 C = TypeVar("C", bound=Conversion)
 
 
 class Conversions(Generic[C]):
-    """The latest conversions of a model. Only contents that cannot change any more are kept."""
+    """The latest conversions of a model. Only contents that can no longer change are kept."""
 
     def __init__(self, most: int = 32) -> None:
         self._most = most
@@ -39,7 +39,7 @@ class Conversions(Generic[C]):
         return Conversions, (self._most,)
 
     def of(self, contents: Sequence[Content], make: Callable[[], C], key: Hashable = None) -> C:
-        """The conversion of `contents`, the caller's own. `make` begins one; `key` is what it depends on besides."""
+        """The conversion of `contents`, the caller's own. `make` begins one; `key` is what else it depends on."""
         listed = contents.frozen() if isinstance(contents, SharedContents) else list(contents)
         if not listed:
             return make()

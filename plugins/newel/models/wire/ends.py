@@ -1,4 +1,4 @@
-"""Ends: what the end of a live connection means, or why there is none: a loss, a refusal, a failure to connect."""
+"""Ends: what the end of a live connection means, or why it never began: a loss, a refusal, a failure to connect."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from newel.models.wire.secrets import header_secrets, mask
 from newel.models.wire.service import Service, chain_of, is_sign_in, message_of
 from newel_kernel import LlmResponse, ModelError, NewelError
 
-#: Where no close frame came.
+#: The close code where no close frame came.
 _ABNORMAL = 1006
-#: Closes by which a service says that it does not accept something; going on or trying again does not help.
+#: Close codes by which a service says that it does not accept something; to continue or try again does not help.
 _REFUSALS = {
     1002: "it takes what came for no WebSocket of its protocol",
     1003: "it does not take this kind of data",
@@ -46,7 +46,7 @@ def lost(service: Service, number: int, code: int, reason: str) -> ConnectionLos
 
 
 def signed(service: Service, sockets: Iterable[Any]) -> Service:
-    """`service` with the credentials that an SDK has got by itself and shown in the handshakes of `sockets`."""
+    """`service` with the credentials that an SDK got by itself and sent in the handshakes of `sockets`."""
     requests = [request for one in sockets if (request := one.request) is not None]
     headers = [value for request in requests for value in request.headers.get_all("Authorization")]
     secrets = [secret for value in headers for secret in header_secrets({"authorization": value})]
@@ -55,9 +55,9 @@ def signed(service: Service, sockets: Iterable[Any]) -> Service:
 
 @contextmanager
 def connecting(service: Service, number: int, sockets: Iterable[Any] = ()) -> Iterator[None]:
-    """Raise whatever an SDK raises while it connects as a ModelError, or a ConnectionLostError where it may be retried.
+    """Raise any error of an SDK while it connects as a ModelError, or as a ConnectionLostError if it may be retried.
 
-    What the libraries raise can hold the key in its request, and is left behind. `sockets` are those opened meanwhile.
+    The libraries' errors can hold the key in their request, and are dropped. `sockets` are those opened meanwhile.
     """
     try:
         yield
@@ -104,12 +104,12 @@ def _refused_close(service: Service, number: int, code: int, reason: str) -> Exc
 
 
 def refusal_remedy(code: int) -> str | None:
-    """What to do where a close with `code` is a refusal; None where the connection was lost."""
+    """What to do if a close with `code` is a refusal; None if it means that the connection was lost."""
     return _REFUSALS.get(code, _OWN_REMEDY if code >= _OWN else None)
 
 
 def end_of(error: Any) -> tuple[int, str]:
-    """Code and reason of a ConnectionClosed, as the service has them."""
+    """Code and reason of a ConnectionClosed, as the service gave them."""
     if error.rcvd is None:
         return _ABNORMAL, "" if error.sent is None else error.sent.reason
     return error.rcvd.code, error.rcvd.reason

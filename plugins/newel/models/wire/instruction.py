@@ -8,7 +8,7 @@ from newel_types import Part
 
 
 def parts_of(instruction: object) -> Iterator[object]:
-    """The parts of a text, a part, a content, a dict of one of them, or a list of such; a text as a Part."""
+    """The parts of a text, a part, a content, a dict of one of them, or a list of these; a text as a Part."""
     if isinstance(instruction, str):
         if instruction:
             yield Part(text=instruction)

@@ -1,4 +1,4 @@
-"""Keys of services, as people paste them: blanks around one are left off, what no key can hold is told."""
+"""Keys of services, as people paste them: blanks around a key are dropped, impossible characters are reported."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ def given_key(key: SecretStr | None, model: str, field: str = "api_key") -> str 
 
 
 def empty_key(model: str, variable: str | None) -> ModelError:
-    """A key was given, and is empty: to look elsewhere for another one would hide that."""
+    """The error for a key that was given and is empty: to look elsewhere for another key would hide that."""
     remedy = f"leave it out, and set {variable}" if variable else "give the service's key"
     return ModelError(f"the api_key of the model {model!r} is empty; {remedy}", model=model, remedy=remedy)

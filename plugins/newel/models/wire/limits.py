@@ -1,4 +1,4 @@
-"""Limits: how long a call may take and how much an answer may hold, and whether there is a network at all."""
+"""Limits: how long a call may take and how much an answer may hold, and whether the network may be used at all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TRUE = ("1", "true", "yes", "on")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Times in seconds. `idle` bounds the wait for the first byte and between two of them."""
+    """Times in seconds. `idle` bounds the wait for the first byte and between two bytes."""
 
     connect: float = 10.0
     idle: float = 120.0
@@ -24,7 +24,7 @@ class Limits:
     response_bytes: int = 16_000_000
 
     def for_call(self, config: GenerateContentConfig) -> Limits:
-        """These limits, but that ``http_options.timeout`` (milliseconds) of the request wins over all times."""
+        """These limits, except that ``http_options.timeout`` (milliseconds) of the request wins over all times."""
         options = config.http_options
         if options is None or not options.timeout:
             return self
@@ -38,12 +38,12 @@ class Limits:
 
 #: On a request: the limits that the composition sets.
 LIMITS = Key[Limits]("limits")
-#: On a request: the composition's policies stand around this call.
+#: On a request: the composition's policies wrap this call.
 POLICED = Key[bool]("policed")
 
 
 def offline_reason(host: str) -> str | None:
-    """Why no request may go to `host`; None where it may. NEWEL_OFFLINE=1 leaves this machine's own addresses."""
+    """Why no request may go to `host`; None where it may. NEWEL_OFFLINE=1 allows only this machine's own addresses."""
     if host in _LOCAL or os.environ.get("NEWEL_OFFLINE", "").strip().lower() not in _TRUE:
         return None
     return f"NEWEL_OFFLINE is set, so nothing is sent to {host}; unset it to use the network"

@@ -1,4 +1,4 @@
-"""Names and ids: legal and unique on the way out, the session's own on the way back."""
+"""Names and ids: legal and unique when sent, the session's own when read back."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class Names:
         self._names: dict[str, str] = {}
 
     def out(self, name: str) -> str:
-        """A legal spelling of `name`; another name has another one."""
+        """A legal spelling of `name`; different names have different spellings."""
         spelling = legal(name, self._most, self._legal)
         self._names[spelling] = name
         return spelling
 
     def back(self, spelling: str) -> str:
-        """The name that was spelt so; the spelling itself where none was."""
+        """The name that was spelt so; the spelling itself where no name was."""
         return self._names.get(spelling, spelling)
 
 
 def legal(name: str, most: int, characters: re.Pattern[str]) -> str:
-    """`name` where it is legal; else its legal characters and a hash of it, at most `most` characters in all."""
+    """`name` if it is legal; otherwise its legal characters and a hash of it, at most `most` characters in all."""
     if name and len(name) <= most and all(map(characters.fullmatch, name)):
         return name
     start = "".join(c if characters.fullmatch(c) else "_" for c in name)[: most - _HASH - 1]
@@ -38,24 +38,24 @@ def legal(name: str, most: int, characters: re.Pattern[str]) -> str:
 
 
 class CallIds:
-    """The ids of a history's calls and results, in its order: legal, unique, and paired as the session has them."""
+    """The ids of a history's calls and results, in its order: legal, unique, and paired as in the session."""
 
     def __init__(self, most: int = 64, legal: str = r"[A-Za-z0-9_-]") -> None:
         self._most = most
         self._legal = re.compile(legal)
         self._used: set[str] = set()
-        #: Calls without a result: what goes out for them, by the session's id and by name.
+        #: Calls without a result: the session's id, the name, and the id that was sent.
         self._open: list[tuple[str | None, str | None, str]] = []
 
     def copy(self) -> CallIds:
-        """One that can go on without changing this one."""
+        """A copy that can continue without changing this one."""
         new = CallIds.__new__(CallIds)
         new._most, new._legal = self._most, self._legal
         new._used, new._open = self._used.copy(), self._open.copy()
         return new
 
     def call(self, call_id: str | None, name: str | None) -> str:
-        """The id that goes out for a call."""
+        """The id to send for a call."""
         number = len(self._used)
         sent = legal(call_id, self._most, self._legal) if call_id else f"call_{number}"
         if sent in self._used:
@@ -65,7 +65,7 @@ class CallIds:
         return sent
 
     def result(self, call_id: str | None, name: str | None) -> str | None:
-        """The id that goes out for a result: that of the first open call it can belong to; None where there is none."""
+        """The id to send for a result: that of the first open call it can belong to; None where no open call fits."""
         match = next((one for one in self._open if call_id and one[0] == call_id), None)
         if match is None:
             match = next((one for one in self._open if (not call_id or not one[0]) and one[1] == name), None)
@@ -75,6 +75,6 @@ class CallIds:
         return match[2]
 
     def unanswered(self) -> Iterable[tuple[str, str]]:
-        """The id that went out and the name of each call without a result; from now on they count as answered."""
+        """The id that was sent and the name of each call without a result; from now on they count as answered."""
         left, self._open = self._open, []
         return [(sent, name or "") for _, name, sent in left]

@@ -1,4 +1,4 @@
-"""Notices: what a protocol or a model cannot be told, said once for each model and setting."""
+"""Notices: what a protocol or a model cannot take, reported once for each model and setting."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ logger = logging.getLogger("newel.models")
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something of a request that was not sent, or sent otherwise."""
+    """Something of a request that was not sent, or was sent differently."""
 
     provider: str
     model: str
@@ -29,7 +29,7 @@ _listeners: list[Callable[[Notice], None]] = []
 
 @contextmanager
 def listening(listener: Callable[[Notice], None]) -> Iterator[None]:
-    """Have `listener` called with each notice of this process meanwhile."""
+    """Call `listener` with each notice of this process meanwhile."""
     _listeners.append(listener)
     try:
         yield
@@ -38,7 +38,7 @@ def listening(listener: Callable[[Notice], None]) -> Iterator[None]:
 
 
 class Notices:
-    """The notices of one model object: logged at WARNING, and told to listeners."""
+    """The notices of one model object: logged at WARNING, and passed to listeners."""
 
     def __init__(self, provider: str) -> None:
         self.provider = provider
@@ -48,7 +48,7 @@ class Notices:
         return Notices(self.provider)
 
     def say(self, model: str, setting: str, text: str) -> None:
-        """Say that something of `setting` is left out or changed. `text` is a sentence: what, why, and what instead."""
+        """Log that something of `setting` is left out or changed. `text` is a sentence: what, why, and what instead."""
         if (model, setting) in self._notices:
             return
         self._notices.add((model, setting))

@@ -1,4 +1,4 @@
-"""Secrets: taken out of texts, and out of what an SDK's exceptions hold."""
+"""Secrets: removed from texts, and from the contents of an SDK's exceptions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 MASK = "[api key]"
 #: The headers that carry credentials.
 _HEADERS = ("x-goog-api-key", "authorization", "x-api-key", "api-key", "proxy-authorization", "cookie")
-#: A header of fewer letters is no credential.
+#: A header's value of fewer letters is no credential.
 _LEAST = 8
-#: Headers that hold none: what a service says of them is to be read.
+#: Headers that hold no secrets: a service's messages about them must stay readable.
 _PUBLIC = ("accept", "anthropic-beta", "anthropic-version", "content-type", "http-referer", "user-agent", "x-title")
 
 
@@ -22,13 +22,13 @@ def environment_headers(variable: str) -> dict[str, str]:
 
 
 def header_secrets(headers: Mapping[str, str]) -> tuple[str, ...]:
-    """The values of headers, as secrets: all that are long enough to be one, and what follows ``Bearer``."""
+    """The values of headers, as secrets: all that are long enough, and the part after ``Bearer``."""
     values = [value for name, value in headers.items() if len(value) >= _LEAST and name.lower() not in _PUBLIC]
     return (*values, *(last for value in values if len(last := value.rpartition(" ")[2]) >= _LEAST))
 
 
 def mask(text: str, secrets: Iterable[str]) -> str:
-    """`text` without the secrets, as they are and as libraries quote them: a key may end with a line's end."""
+    """`text` without the secrets, as they are and as libraries quote them: a key may end with a line break."""
     for secret in secrets:
         for form in (secret, secret.strip(), repr(secret)[1:-1], repr(secret.encode(errors="replace"))[2:-1]):
             if form:
@@ -37,12 +37,12 @@ def mask(text: str, secrets: Iterable[str]) -> str:
 
 
 def without_secrets(error: BaseException | None, secrets: tuple[str, ...]) -> None:
-    """Take the secrets out of an exception and of those it came from: its text, its body, its request and response."""
+    """Mask the secrets in an exception and in those it came from: its text, its body, its request and response."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
         error.args = tuple(_masked(argument, secrets) for argument in error.args)
-        # Each SDK keeps what the service said under names of its own, some twice.
+        # Each SDK keeps the service's message under names of its own, some twice.
         vars(error).update({name: _masked(value, secrets) for name, value in vars(error).items()})
         response = getattr(error, "response", None)
         for holder in (error, response):
@@ -54,7 +54,7 @@ def without_secrets(error: BaseException | None, secrets: tuple[str, ...]) -> No
 
 
 def _mask_body(response: Any, secrets: tuple[str, ...]) -> None:
-    """The body that httpx and httpx2 keep, as bytes and as text."""
+    """Mask the body that httpx and httpx2 keep, as bytes and as text."""
     content = getattr(response, "_content", None)
     if isinstance(content, bytes) and any(secret and secret.encode() in content for secret in secrets):
         text = content.decode("utf-8", "replace")

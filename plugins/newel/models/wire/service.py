@@ -1,4 +1,4 @@
-"""Service: who answers a model's requests, and the one error of each way in which it can fail."""
+"""Service: the service that answers a model's requests, and its errors, one for each way to fail."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 from newel.models.wire.secrets import mask, without_secrets
 from newel_kernel import ModelError, NewelError, seam
 
-#: The code of an error before an answer came.
+#: The code of a failure before an answer came.
 UNREACHABLE = "CONNECTION_ERROR"
 #: Statuses after which the same request may succeed.
 RETRYABLE = frozenset((429, 500, 502, 503, 504, 529))
@@ -71,7 +71,7 @@ class Service:
         )  # fmt: skip
 
     def unsigned(self, reason: str) -> ModelError:
-        """No token of Google Cloud: nothing was asked of the service."""
+        """No token of Google Cloud: nothing was sent to the service."""
         return self._error(
             f"{self.who} needs a sign-in to Google Cloud: {mask(reason, self.secrets)[:_MOST]}", "UNAUTHENTICATED",
             remedy=_SIGN_IN,
@@ -88,7 +88,7 @@ class Service:
         return self.failed("RESPONSE_TOO_LARGE", f"the answer is larger than {most:,} bytes")
 
     def cut_short(self, what: str = "the stream ended without its end marker") -> ModelError:
-        """A stream that broke off; what it had sent is no answer."""
+        """A stream that broke off; the part that it had sent is no answer."""
         return self._error(f"{self.who} broke off: {what}", "INCOMPLETE_STREAM", remedy=_LATER, retryable=True)
 
     def malformed(self, what: str) -> ModelError:
@@ -104,7 +104,7 @@ class Service:
 
     @contextmanager
     def translated(self) -> Iterator[None]:
-        """Raise whatever an SDK or an HTTP library raises as a ModelError, with that as its cause."""
+        """Raise any error of an SDK or an HTTP library as a ModelError, with that error as its cause."""
         try:
             yield
         except NewelError:
@@ -116,7 +116,7 @@ class Service:
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """As `translated`, within an answer: a connection that breaks had been there. Around each event it costs."""
+        """As `translated`, but while an answer is read: a broken connection cuts it short. Costly around each event."""
         try:
             with self.translated():
                 yield
@@ -126,7 +126,7 @@ class Service:
             raise
 
     def error_of(self, error: BaseException) -> ModelError:
-        """The ModelError of what an SDK raised. The SDKs of all four protocols agree on the names looked at here."""
+        """The ModelError for an SDK's error. The SDKs of all four protocols agree on the names looked at here."""
         chain = list(chain_of(error))
         for one in chain:
             status = getattr(one, "status_code", None) or getattr(one, "code", None)
@@ -180,7 +180,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def message_of(error: BaseException) -> str:
-    """What the service said in the body of an error, else what the exception says."""
+    """The service's message in the body of an error, else the exception's text."""
     body = getattr(error, "body", None) or getattr(error, "details", None)
     if isinstance(body, str):
         try:
@@ -196,13 +196,13 @@ def message_of(error: BaseException) -> str:
 
 
 def _line(text: object) -> str:
-    """At most the first lines, on one; a page of HTML says nothing."""
+    """The text on one line; a page of HTML is not quoted."""
     words = " ".join(str(text).split())
     return "a page of HTML" if words[:200].lower().lstrip().startswith(("<!doctype", "<html")) else words
 
 
 def chain_of(error: BaseException | None) -> Iterator[BaseException]:
-    """An exception and those that it came from."""
+    """An exception, and the exceptions that it came from."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -216,17 +216,17 @@ def _carried(error: BaseException) -> ModelError | None:
 
 
 def _is_connection(error: BaseException) -> bool:
-    """Whether an exception means that the connection failed; those of litellm have made-up statuses."""
+    """Whether an exception means that the connection failed; litellm's exceptions have made-up statuses."""
     names = {kind.__name__ for kind in type(error).__mro__}
     return isinstance(error, OSError) or bool(names & {"TransportError", "APIConnectionError", "ClientConnectionError"})
 
 
 def is_sign_in(error: BaseException) -> bool:
-    """Whether an exception is google-auth's, which an SDK signs in with."""
+    """Whether an exception is one of google-auth, with which an SDK signs in."""
     return any(kind.__name__ == "GoogleAuthError" for kind in type(error).__mro__)
 
 
 def _words(chain: list[BaseException]) -> str:
-    """What the innermost exception that says anything says."""
+    """The text of the innermost exception that has one."""
     lines = (_line(text) for one in reversed(chain) if isinstance(one, Exception) and (text := str(one)))
     return next(lines, type(chain[0]).__name__)

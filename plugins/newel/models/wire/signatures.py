@@ -1,7 +1,7 @@
-"""Signatures: what a provider must have back with a part, and whose it is.
+"""Signatures: the data that a provider must get back with a part, and its owner.
 
-A signature lies in `Part.thought_signature` as the provider gave it (letters as UTF-8, bytes as they are), its owner
-under `OWNER` in `Part.part_metadata`. Parts of another runtime have no owner there; the signature tells it.
+A signature is in `Part.thought_signature` as the provider gave it (letters as UTF-8, bytes as they are), its owner
+under `OWNER` in `Part.part_metadata`. Parts of another runtime have no owner there; the signature reveals it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _BASE64 = re.compile(rb"[A-Za-z0-9+/_=-]+")
 
 
 def signed(part: Part, provider: str, signature: str | bytes | None, **metadata: Any) -> Part:
-    """`part` with a signature of `provider`, and with what else only `provider` needs of it."""
+    """`part` with a signature of `provider`, and with the other fields that only `provider` needs."""
     if signature is not None:
         part.thought_signature = signature.encode() if isinstance(signature, str) else signature
     fields = {name: value for name, value in metadata.items() if value is not None}
@@ -25,7 +25,7 @@ def signed(part: Part, provider: str, signature: str | bytes | None, **metadata:
 
 
 def owner_of(part: Part) -> str | None:
-    """The provider whose signature a part carries; None where it has none and nobody claims it."""
+    """The provider whose signature a part carries; None where it has neither a signature nor an owner."""
     owner = (part.part_metadata or {}).get(OWNER)
     if isinstance(owner, str):
         return owner
@@ -38,11 +38,11 @@ def owner_of(part: Part) -> str | None:
 
 
 def signature_of(part: Part, provider: str) -> bytes | None:
-    """The signature of a part where it is `provider`'s; a foreign one is never sent."""
+    """The signature of a part if it is `provider`'s, else None: a foreign one is never sent."""
     return part.thought_signature if part.thought_signature and owner_of(part) == provider else None
 
 
 def kept_for(part: Part, provider: str, name: str) -> Any:
-    """What `signed` kept under `name` for `provider`; None where it is another's, or nothing."""
+    """The value that `signed` kept under `name` for `provider`; None where it kept none, or for another."""
     metadata = part.part_metadata or {}
     return metadata.get(name) if metadata.get(OWNER) == provider else None

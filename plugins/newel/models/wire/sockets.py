@@ -20,10 +20,10 @@ from newel_kernel import Json, LlmResponse, ModelError
 
 #: How long the closing handshake may take, in seconds.
 CLOSE_TIMEOUT = 1.0
-#: How many bytes the system keeps of what a service has sent and nobody has read, its own notes left out. All of it is
-#: read, decrypted and parsed at once, so a burst takes a few times as much; asyncio would read 256 KiB over TLS.
+#: How many unread bytes of a service's data the system keeps, its own bookkeeping excluded. All of them are read,
+#: decrypted and parsed at once, so a burst takes a few times as much; asyncio would read 256 KiB over TLS.
 RECEIVE_BUFFER = 48 << 10
-#: How often a silent connection is asked whether it is there, and how long it may take to answer, in seconds.
+#: How often a silent connection is pinged, and how long it may take to answer, in seconds.
 _PING_INTERVAL, _PING_TIMEOUT = 20.0, 20.0
 _TOO_LARGE = 1009
 #: A list for the sockets that an SDK opens in this task.
@@ -34,17 +34,17 @@ class WebSocket(Protocol):
     """A ``ClientConnection`` of websockets."""
 
     transport: asyncio.Transport
-    #: What is sent waits for what follows.
+    #: Data to send waits for more.
     held: bool
 
     async def recv(self, decode: bool | None = None) -> bytes:
         """The next message."""
 
     async def send(self, message: str) -> None:
-        """Send a message; waits while what was sent before is on its way."""
+        """Send a message; waits while earlier messages are on their way."""
 
     async def ping(self, data: bytes) -> asyncio.Future[float]:
-        """Send a ping; what becomes its latency in seconds."""
+        """Send a ping; return a future of its latency in seconds."""
 
     async def wait_closed(self) -> None:
         """Wait until it is closed."""
@@ -91,13 +91,13 @@ class LiveSocket:
         self._number = number
         self._frame_bytes = frame_bytes
         self._closed: type[Any] = import_module("websockets.exceptions").ConnectionClosed
-        #: Nothing more comes: it was closed by us, or the service has said why it did.
+        #: Nothing more comes: we closed it, or the service closed it and has said why.
         self.over = False
 
     async def recv(self) -> bytes | LlmResponse | None:
-        """The next frame; why the service closed the connection, once; None where nothing more comes.
+        """The next frame; once, the reason why the service closed the connection; None where nothing more comes.
 
-        A ConnectionLostError where the connection was lost.
+        Raises ConnectionLostError if the connection was lost.
         """
         if self.over:
             return None
@@ -113,8 +113,8 @@ class LiveSocket:
             return refusal
 
     async def send(self, frame: str) -> None:
-        """Send a frame; a ConnectionLostError where the connection is not there any more."""
-        if self._transport.is_closing():  # the library learns of it later, and would drop the frame without a word
+        """Send a frame; raises ConnectionLostError if the connection no longer exists."""
+        if self._transport.is_closing():  # the library notices it later, and would drop the frame silently
             await self._socket.wait_closed()
         try:
             await self._socket.send(frame)
@@ -122,7 +122,7 @@ class LiveSocket:
             raise self._lost(error) from None
 
     async def send_pinged(self, frames: Sequence[str], data: bytes) -> asyncio.Future[float]:
-        """Send frames and a ping, which go out together; what becomes its latency in seconds. See `send`."""
+        """Send frames and a ping together; return a future of its latency in seconds. See `send`."""
         try:
             self._socket.held = True
             for frame in frames:
@@ -135,13 +135,13 @@ class LiveSocket:
             raise self._lost(error) from None
 
     async def close(self) -> None:
-        """Close it, within `CLOSE_TIMEOUT` also where the service does not answer."""
+        """Close it, within `CLOSE_TIMEOUT` even if the service does not answer."""
         async with self.closing():
             await self._socket.close()
 
     @asynccontextmanager
     async def closing(self) -> AsyncIterator[None]:
-        """Cut the connection where it is not closed in time: the library's own time-out begins once all is written."""
+        """Cut the connection if it is not closed in time: the library's own time-out begins once all is written."""
         self.over = True
         cut = asyncio.get_running_loop().call_later(CLOSE_TIMEOUT, self._transport.abort)
         try:
@@ -154,7 +154,7 @@ class LiveSocket:
         return live_failure(self._service, self._number, code, what, remedy)
 
     def _refusal(self, error: Any) -> LlmResponse | None:
-        """The response that tells why the connection ended; None where it was lost."""
+        """The response that says why the connection ended; None where it was lost."""
         if error.sent is not None and error.sent.code == _TOO_LARGE and not error.rcvd_then_sent:
             what = f"sent a message of more than {self._frame_bytes:,} bytes"
             return self.failure("RESPONSE_TOO_LARGE", what, "raise the setting frame_bytes of the provider's plugin")

@@ -1,4 +1,4 @@
-"""Sounds: 16-bit PCM at the rate that a service wants, and histories without what was transcribed."""
+"""Sounds: 16-bit PCM at the rate that a service wants, and histories without transcribed sound."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sys import byteorder
 
 from newel_types import Blob, Content, Part
 
-#: The artifacts in which the sound of a session is kept.
+#: The artifacts in which a session keeps its sound.
 _RECORDING = re.compile(r"artifact://.*/_adk_live/")
 _RATE = re.compile(r";\s*rate=(\d+)")
-#: That of sound whose MIME type has none.
+#: The rate of sound whose MIME type has none.
 DEFAULT_RATE = 16_000
 
 
@@ -26,7 +26,7 @@ def without_sound(contents: Iterable[Content]) -> list[Content]:
 
 @lru_cache(maxsize=64)
 def rate_of(mime: str) -> int | None:
-    """The sample rate of 16-bit PCM in Hz; None where the MIME type is another one."""
+    """The sample rate of 16-bit PCM in Hz; None where the MIME type is not PCM."""
     if mime.partition(";")[0].strip().lower() not in ("audio/pcm", "audio/l16", "audio/x-raw"):
         return None
     match = _RATE.search(mime)
@@ -34,16 +34,16 @@ def rate_of(mime: str) -> int | None:
 
 
 class Resampler:
-    """16-bit PCM of one rate at another one, by linear interpolation; chunks of it follow each other without a seam."""
+    """16-bit PCM of one rate at another one, by linear interpolation; chunks join without a seam."""
 
     def __init__(self, rate: int, target: int) -> None:
         common = gcd(rate, target)
-        #: So many samples become so many.
+        #: `_source` samples become `_target` samples.
         self._source, self._target = rate // common, target // common
         self._rest: array[int] = array("h")
 
     def resample(self, data: bytes) -> bytes:
-        """The samples of `data` that can be made by now; up to one block waits for what follows."""
+        """The samples that can be made by now; up to one block waits for more data."""
         samples = array("h", data)
         if byteorder == "big":
             samples.byteswap()
@@ -71,7 +71,7 @@ class Resampler:
 
 
 def sound_of(blob: Blob) -> tuple[bytes, int]:
-    """The samples of a blob and their rate; a ValueError where it is no whole 16-bit PCM."""
+    """The samples of a blob and their rate; raises ValueError where it is no whole 16-bit PCM."""
     rate, data = rate_of(blob.mime_type or ""), blob.data or b""
     if rate is None:
         raise ValueError(f"a live session takes sound as audio/pcm;rate=..., not {blob.mime_type!r}")

@@ -1,4 +1,4 @@
-"""Transcripts: pieces of what is said over a live connection, and their sum."""
+"""Transcripts: the pieces of the texts over a live connection, and their wholes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Make = Callable[..., LlmResponse]
 
 
 class Transcript:
-    """What one side says: each piece is partial, and the sum of them finished."""
+    """The transcript of one side: each piece is partial, and the whole is finished."""
 
     def __init__(self, side: Literal["input", "output"], make: Make) -> None:
         self._field = f"{side}_transcription"
@@ -21,7 +21,7 @@ class Transcript:
         self._pieces: list[str] = []
 
     def piece(self, text: str | None, language: str | None = None) -> list[LlmResponse]:
-        """One more piece, which may be empty."""
+        """Add a piece, which may be empty."""
         if not text:
             return []
         self._pieces.append(text)
@@ -29,7 +29,7 @@ class Transcript:
         return [self._make(partial=True, **{self._field: piece})]
 
     def finish(self, text: str | None = None) -> list[LlmResponse]:
-        """The sum of the pieces so far, or `text` instead; nothing where nothing was said."""
+        """The whole of the pieces so far, or `text` instead; nothing where nothing was said."""
         whole, self._pieces = text or "".join(self._pieces), []
         if not whole:
             return []
@@ -37,7 +37,7 @@ class Transcript:
 
 
 class Words:
-    """What the model writes: each piece is partial, then the whole of it. A thought and an answer are two wholes."""
+    """The model's text: each piece is partial, then comes the whole. A thought and an answer are two wholes."""
 
     def __init__(self, make: Make) -> None:
         self._make = make
@@ -53,12 +53,12 @@ class Words:
         return bool(self._pieces) and bool(part.thought) is not self._thought
 
     def add(self, part: Part) -> None:
-        """One more piece of text."""
+        """Add a piece of text."""
         self._thought = bool(part.thought)
         self._pieces.append(part.text or "")
 
     def partial(self, parts: list[Part]) -> LlmResponse:
-        """Pieces as they came."""
+        """A partial response of pieces as they came."""
         return self._make(partial=True, content=Content(role="model", parts=parts))
 
     def finish(self, **more: object) -> list[LlmResponse]:

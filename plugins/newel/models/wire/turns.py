@@ -1,4 +1,4 @@
-"""Turns: a history as most protocols want it: every call has its result, and results come before words."""
+"""Turns: a history as most protocols want it: every call has its result, and results come before texts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNANSWERED: Json = {"error": "the tool call has no result; whether it took effe
 
 @dataclass(slots=True)
 class Call:
-    """A call of the model, under the names that go out."""
+    """A call of the model, under the id and the name to send."""
 
     id: str
     name: str
@@ -35,14 +35,14 @@ class Result:
 
 @dataclass(slots=True)
 class Turn:
-    """What one side says at once. Thoughts, which are their provider's own, are not in it."""
+    """The consecutive contents of one side. Thoughts are left out, because they belong to their provider."""
 
     role: Literal["user", "model"]
-    #: Of the user, what answers the calls of the turn before; it goes first.
+    #: In a user's turn, the results of the calls of the turn before; they come first.
     results: list[Result] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
-    #: Parts that are neither: media, and code that the service ran.
+    #: Other parts: media, and code that the service ran.
     others: list[Part] = field(default_factory=list)
 
 
@@ -62,7 +62,7 @@ def turns_of(contents: Iterable[Content], names: Names, ids: CallIds) -> Iterato
 
 
 def _whole(turn: Turn | None, names: Names, ids: CallIds) -> Iterator[Turn]:
-    """The turn, if there is anything in it; one of the user's answers every call that is open."""
+    """The turn, if it is not empty; a turn of the user answers every open call."""
     if turn is None:
         return
     if turn.role == "user":

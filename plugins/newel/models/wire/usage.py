@@ -13,9 +13,9 @@ def token_usage(
     written: int | None = None,
     thoughts: int | None = None,
 ) -> GenerateContentResponseUsageMetadata | None:
-    """`prompt` includes what was read from a cache and written to it, `output` includes the thoughts.
+    """`prompt` includes the tokens read from a cache and written to it, `output` includes the thoughts.
 
-    None where the service reported nothing. What was written is kept as ``cache_write_token_count``.
+    None where the service reported nothing. Written tokens are kept as ``cache_write_token_count``.
     """
     if prompt is None and output is None:
         return None

@@ -1,4 +1,4 @@
-"""The sessions of google-adk's databases, brought over; loaded only by whoever imports."""
+"""Imports sessions from google-adk's databases; loaded only for an import."""
 
 from __future__ import annotations
 

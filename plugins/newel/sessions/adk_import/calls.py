@@ -1,4 +1,4 @@
-"""Calls: what repairs a session whose calls have no result, or whose results have no call."""
+"""Calls: repairs a session whose calls have no result, or whose results have no call."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _REASON = "google-adk's session has no result of this call: it was interrupted, 
 
 
 class Calls(CallPairs):
-    """Sees the events of a session first, and says then what repairs them."""
+    """Reads all events of a session first, then says how each is repaired."""
 
     def errors(self, event: Event) -> Ready | None:
-        """The event with the results that `event`'s calls lack, to follow it; None where they lack none."""
+        """An event to follow `event`, with the results that its calls lack; None where none is missing."""
         missing = self.unanswered.get(event.id)
         if not missing:
             return None

@@ -1,4 +1,4 @@
-"""Importer: brings the sessions of a google-adk database into a store, and goes on where one ended."""
+"""Importer: copies the sessions of a google-adk database into a store, and continues where an earlier import ended."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from newel.sessions.stored.service import StoredSessionService
 from newel.sessions.views import check_keys, check_names
 from newel_kernel import BaseSessionService, ConfigurationError, Json, SessionError
 
-#: So many bytes of events are committed together, or CHUNK events.
+#: Events are committed once there are more bytes of them than this, or CHUNK events.
 _MOST_BYTES = 4_000_000
 _UNREAD = (UnreadableError, SessionError, ValueError)
 
@@ -30,11 +30,11 @@ _UNREAD = (UnreadableError, SessionError, ValueError)
 async def import_sessions(
     url: str, open_store: Callable[[], BaseSessionService] | None, choice: Choice, *, zone: tzinfo = UTC
 ) -> Report:
-    """Bring what `choice` names of the database at `url` into a store, which is opened once there is something to read.
+    """Import the sessions of the database at `url` that `choice` selects. The store is opened once the layout is known.
 
-    Without a store nothing is written, and the report says what there is. Times without a zone, which schema v0
-    has, are of `zone`. Raises ConfigurationError, before anything is written, where the database is none of
-    google-adk's, cannot be read, or the store cannot take it in.
+    Without a store nothing is written, and the report says what the database has. Times without a zone, as in schema
+    v0, are taken to be in `zone`. Raises ConfigurationError, before anything is written, where the database is not one
+    of google-adk's or cannot be read, or where the store cannot take in sessions.
     """
     source = opened(url)
     try:
@@ -57,12 +57,12 @@ async def import_sessions(
 
 @dataclass(slots=True)
 class _Writing:
-    """How far a session has come over."""
+    """How far the import of a session has come."""
 
     key: Key
     time: float
     change: StateChange | None
-    #: How many events the store has of it, and how many were compared or written.
+    #: How many of its events the store has, and how many were compared or written.
     there: int
     at: int = 0
     batch: list[Brought] = field(default_factory=list)
@@ -73,14 +73,14 @@ class _Writing:
 
 
 class _ConflictError(Exception):
-    """The store's session is another one, or went on in another way."""
+    """The store has another session under this id, or one that continued differently."""
 
 
 class Importer:
-    """Brings what `choice` names of `source` into `store`; without a store it only reads.
+    """Copies the sessions that `choice` selects from `source` into `store`; without a store it only reads.
 
-    A session is made with its state and its first events in one transaction, and continued in transactions of
-    several hundred events. Run again, it finds by the events' ids what is there.
+    A session is created with its state and its first events in one transaction, and continued in transactions of
+    several hundred events. Run again, it recognises by their ids the events that the store already has.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Importer:
         self.report = Report(f"{source.label}: {layout.release}")
 
     async def run(self) -> Report:
-        """Bring everything over; raises what ends an import, after which it can be run again."""
+        """Import everything. Raises the error that ends an import; the import can then be run again."""
         await self._read_shared()
         try:
             async with asyncio.TaskGroup() as group:
@@ -234,7 +234,7 @@ class Importer:
     # --- state -----------------------------------------------------------------------------------------------------
 
     async def _read_shared(self) -> None:
-        """The states of apps and users; those that no session brings along are written."""
+        """Read the states of apps and users; write those that no session brings along."""
         for of_user in (False, True):
             question = self._layout.shared(of_user, self._choice)
             table = "user_states" if of_user else "app_states"
@@ -254,13 +254,13 @@ class Importer:
         return {name: value for name, value in self._choice.values().items() if name in names}
 
     def _change(self, key: Key, state: str | bytes | None) -> StateChange:
-        """What making the session writes: its state, with the first one those of its app and its user."""
+        """The state to write with the session: its own, and with the first session of an app or a user also theirs."""
         app = self._shared.pop((key.app_name, None), {})
         user = self._shared.pop((key.app_name, key.user_id), {})
         return StateChange(app, user, self._encoded("sessions", key, state))
 
     def _encoded(self, table: str, key: tuple[str, ...], state: str | bytes | None) -> Changes:
-        """A state in its stored form; what cannot be stored is reported, and left out."""
+        """A state in its stored form; a value that cannot be stored is reported, and left out."""
         changes: dict[str, bytes | None] = {}
         try:
             values = state_of(state)

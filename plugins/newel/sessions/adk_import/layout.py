@@ -1,4 +1,4 @@
-"""Layout: the tables of google-adk's releases, and the questions that are put to them."""
+"""Layout: the tables of google-adk's releases, and the queries on them."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ JSON_COLUMNS = ("content", "grounding_metadata", "custom_metadata", "usage_metad
                 "input_transcription", "output_transcription", "long_running_tool_ids_json")  # fmt: skip
 PLAIN_COLUMNS = ("author", "branch", "partial", "turn_complete", "error_code", "error_message", "interrupted")
 _KNOWN_VERSION = "1"
-#: The order of rows that have the same time. MySQL keeps none but that of its primary key.
+#: How rows of the same time are ordered. MySQL keeps no order but that of its primary key.
 _ROW_ORDER = {"sqlite": "rowid", "postgresql": "ctid", "mysql": "id"}
 _PAGE = 200
-#: The beginnings of the fields of a call, a result, and of the call that a sub-agent has taken up.
+#: How the names of the fields begin that hold a call, a result, or the call that a sub-agent has taken up.
 _SIGNS = ("function", "isolation")
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which sessions are meant; None: all."""
+    """Selects sessions; None selects all."""
 
     app: str | None = None
     user: str | None = None
     session: str | None = None
 
     def where(self, session: str = "id") -> str:
-        """The condition; `session` is the column of the session's id."""
+        """The SQL condition; `session` is the column of the session's id."""
         columns = (("app_name", "app", self.app), ("user_id", "user", self.user), (session, "session", self.session))
         parts = [f"{column} = :{name}" for column, name, value in columns if value is not None]
         return " AND ".join(parts) or "1 = 1"
@@ -43,17 +43,17 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a database has."""
+    """The tables of one database."""
 
-    #: Which releases make it.
+    #: The releases of google-adk that make it.
     release: str
     dialect: str
-    #: Of the events: id, invocation id and time, then these.
+    #: The columns of the events that follow id, invocation id and time.
     columns: tuple[str, ...]
     pickled: bool
 
     def events(self, *, with_calls: bool = False) -> str:
-        """The events of a session in their order: :app, :user and :session; only those that `Calls` needs."""
+        """Selects a session's events in order, by :app, :user and :session; `with_calls`: those that `Calls` needs."""
         content = self._text("content" if self.pickled else "event_data")
         signs = [f"{content} LIKE '%\"{sign}%'" for sign in _SIGNS]
         calls = f"AND ({' OR '.join(signs)})" if with_calls else ""
@@ -65,8 +65,8 @@ class Layout:
         )
 
     def sessions(self, choice: Choice, *, after: bool) -> str:
-        """A page of sessions: app, user, id, state and time; behind :a, :u and :i."""
-        # What is no UTF-8 comes as bytes, and is compared as the text that it is.
+        """Selects a page of sessions: app, user, id, state and time; `after`: only those after :a, :u and :i."""
+        # A name that is not UTF-8 arrives as bytes; the cast compares it as text.
         a, u, i = (f"CAST(:{name} AS TEXT)" if self.dialect == "sqlite" else f":{name}" for name in "aui")
         behind = f"(app_name > {a} OR (app_name = {a} AND (user_id > {u} OR (user_id = {u} AND id > {i}))))"
         where = f"{choice.where()} AND {behind}" if after else choice.where()
@@ -76,7 +76,7 @@ class Layout:
         )
 
     def shared(self, of_user: bool, choice: Choice) -> str:
-        """The states of apps or users: app, user, state, and whether there is a session that has it."""
+        """Selects the states of apps or users: app, user, state, and whether a session shares it."""
         table, user = ("user_states", "user_id") if of_user else ("app_states", "''")
         same = " AND sessions.user_id = t.user_id" if of_user else ""
         where = (Choice(choice.app, choice.user) if of_user else Choice(choice.app)).where()
@@ -84,7 +84,7 @@ class Layout:
         return f"SELECT app_name, {user}, {self._text('state')}, {has} FROM {table} AS t WHERE {where}"
 
     def orphans(self, choice: Choice) -> str:
-        """The events of no session: app, user, session and id."""
+        """Selects the events whose session does not exist: app, user, session and id."""
         same = "s.app_name = e.app_name AND s.user_id = e.user_id AND s.id = e.session_id"
         return (
             f"SELECT app_name, user_id, session_id, id FROM events AS e WHERE {choice.where('session_id')} "
@@ -96,7 +96,7 @@ class Layout:
 
 
 async def layout_of(source: Source) -> Layout:
-    """The layout of a database; raises ConfigurationError where it is none that google-adk makes."""
+    """The layout of a database; raises ConfigurationError where it is not one that google-adk makes."""
     async with source.reader() as reader:
         columns = await _columns(source, reader)
         release = google_adk(columns)

@@ -1,4 +1,4 @@
-"""Pickled actions, read as plain values. Nothing that a pickle names is imported, and nothing of it runs."""
+"""Pickled actions, read as plain values. Nothing that a pickle names is imported or run."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from datetime import date, datetime
 from functools import lru_cache
 from typing import Any, Final
 
-#: More values than this, or a value deeper than this, no event has; a few bytes can name that many.
+#: No event has more values than this, or a deeper one; a few bytes of a pickle can ask for that many.
 _MOST_VALUES = 1_000_000
 _DEEPEST = 150
 
-#: What google-adk's actions are made of. A name that is not here ends the reading.
+#: The classes that google-adk's actions consist of. Any other name ends the reading.
 _MODELS: Final = {
     "google.adk.events.event_actions": "EventActions EventCompaction",
     "google.adk.events.ui_widget": "UiWidget",
@@ -49,7 +49,7 @@ _KINDS: Final = {
 
 
 class PickleError(ValueError):
-    """The bytes are no pickle, are damaged, or hold what is not read."""
+    """The bytes are not a pickle, are damaged, or hold something that is not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class _Name:
 
 @dataclass(slots=True)
 class _Object:
-    """What calling a name would have made."""
+    """The object that calling a name would have made."""
 
     name: _Name
     args: tuple[Any, ...]

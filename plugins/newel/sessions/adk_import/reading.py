@@ -24,11 +24,11 @@ _LONGEST_REASON = 200
 
 
 class UnreadableError(ValueError):
-    """A row that has no meaning here; the message says why."""
+    """A row that cannot be read; the message says why."""
 
 
 class Ready(NamedTuple):
-    """An event, its stored form, and the fields of its actions that are not known here."""
+    """An event, its stored form, and the fields of its actions that newel does not know."""
 
     event: Event
     data: bytes
@@ -37,7 +37,7 @@ class Ready(NamedTuple):
 
 @dataclass(slots=True)
 class RowReader:
-    """Reads the rows of a layout. Times without a zone are of `zone`."""
+    """Reads the rows of a layout. Times without a zone are taken to be in `zone`."""
 
     layout: Layout
     zone: tzinfo
@@ -75,7 +75,7 @@ class RowReader:
 
 
 def ready(fields: Json) -> Ready:
-    """The event of `fields`, which are named as in JSON. It is made of what will be stored, so that can be read."""
+    """The event of `fields`, named as in JSON. It is read from its stored form, which is thus known to be readable."""
     if fields.get("nodeInfo") == {"path": ""}:
         del fields["nodeInfo"]
     values = {name: value for name, value in fields.items() if value is not None and value != {}}
@@ -84,7 +84,7 @@ def ready(fields: Json) -> Ready:
 
 
 def seconds(value: Any, zone: tzinfo) -> float:
-    """The seconds since the epoch of a column: a number, a time, or its text."""
+    """A column's time in seconds since the epoch; the column holds a number, a time, or the text of one."""
     if isinstance(value, (int, float)):
         return float(value)
     time = datetime.fromisoformat(value) if isinstance(value, str) else value
@@ -102,7 +102,7 @@ def state_of(text: str | bytes | None) -> Json:
 
 
 def _actions(actions: Any) -> tuple[Json | None, list[str]]:
-    """The actions that are known, and the names of others that say something."""
+    """The known fields of the actions, and the names of unknown ones that are not empty."""
     if actions is None:
         return None, []
     if not isinstance(actions, Mapping):

@@ -1,4 +1,4 @@
-"""What an import has done."""
+"""The report of an import."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """A row that did not come over as it is: its table and key, and why."""
+    """A row that was not imported as it is: its table and key, and why."""
 
     table: str
     key: tuple[str, ...]
@@ -16,7 +16,7 @@ class Left:
 
     @classmethod
     def of(cls, table: str, key: Iterable[object], reason: object) -> Left:
-        """The same of any key; bytes that are no UTF-8 become question marks."""
+        """The entry for any key; bytes that are not UTF-8 become question marks."""
         return cls(table, tuple(_text(part) for part in key), _text(reason))
 
     def __str__(self) -> str:
@@ -29,21 +29,21 @@ def _text(value: object) -> str:
 
 @dataclass(slots=True)
 class Report:
-    """The counts of an import, and what is to be reported about single rows."""
+    """The counts of an import, and the single rows to report."""
 
     source: str
     sessions: int = 0
-    #: Of those: made now, continued now, and there as a whole already.
+    #: Of those: created now, continued now, and already complete in the store.
     sessions_added: int = 0
     sessions_continued: int = 0
     sessions_there: int = 0
     events_added: int = 0
     events_there: int = 0
-    #: What cannot be read, is not in the store.
+    #: Rows that cannot be read; they are not in the store.
     unreadable: list[Left] = field(default_factory=list)
-    #: Events of sessions that are not there.
+    #: Events of sessions that do not exist.
     orphans: list[Left] = field(default_factory=list)
-    #: Sessions whose events in the store are not the first ones of theirs.
+    #: Sessions whose events in the store are not the first events of the source's session.
     conflicts: list[Left] = field(default_factory=list)
     #: Calls that got an error as their result, and results without a call, which are left out.
     repaired: list[Left] = field(default_factory=list)
@@ -61,6 +61,6 @@ class Report:
             self.unknown_fields[name] = self.unknown_fields.get(name, 0) + 1
 
     def sort(self) -> None:
-        """Bring the rows into the order of their keys; sessions are read several at a time."""
+        """Sort the rows by table and key: sessions are read several at a time."""
         for rows in (self.unreadable, self.orphans, self.conflicts, self.repaired):
             rows.sort(key=lambda one: (one.table, one.key))

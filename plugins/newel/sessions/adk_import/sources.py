@@ -26,17 +26,17 @@ READERS = 8
 
 
 class Reader(ABC):
-    """One connection. What it reads is of one moment."""
+    """One connection. All its reads see the database at one moment."""
 
     @abstractmethod
     def rows(self, sql: str, values: Mapping[str, object]) -> AsyncIterator[Rows]:
-        """The rows of a question with parameters :name, some at a time."""
+        """The rows of a query with parameters :name, in batches."""
 
 
 class Source(ABC):
     """A database."""
 
-    #: The name in messages; it has no password.
+    #: The name for messages, without the password.
     label: str
     #: "sqlite", "postgresql" or "mysql".
     dialect: str
@@ -51,7 +51,7 @@ class Source(ABC):
 
 
 def opened(url: str) -> Source:
-    """The database of a URL that google-adk takes, or the SQLite file of a path."""
+    """The database at a URL that google-adk accepts, or the SQLite file at a path."""
     scheme, colon, rest = url.partition("://")
     if not colon or scheme.partition("+")[0] == "sqlite":
         return _File(locate(f"sqlite://{rest}" if colon else url))
@@ -73,7 +73,7 @@ class _File(Source):
             connection = sqlite3.connect(f"file:{quote(self._path)}?mode=ro", uri=True, isolation_level=None)
         try:
             with self._explained():
-                # What is no UTF-8 in one row spoils that row only.
+                # Text that is not UTF-8 spoils its own row only.
                 connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
                 connection.execute("PRAGMA busy_timeout = 5000")
                 connection.execute("BEGIN")
@@ -90,7 +90,7 @@ class _File(Source):
 
 
     async def close(self) -> None:
-        """Each reader closes its own."""
+        """Do nothing: each reader closes its own connection."""
 
 
 class _FileReader(Reader):
@@ -129,7 +129,7 @@ class _Server(Source):
         self.dialect = "mysql" if backend == "mariadb" else backend
         if self.dialect not in ("postgresql", "mysql"):
             raise ConfigurationError(f"{self.label}: name a database of SQLite, PostgreSQL, MariaDB or MySQL")
-        self._url = parsed.set(drivername=backend)  # google-adk's may have a driver that is not asynchronous
+        self._url = parsed.set(drivername=backend)  # google-adk's URL may name a driver that is not asynchronous
         self._engine: AsyncEngine | None = None
 
     @asynccontextmanager

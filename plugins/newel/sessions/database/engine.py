@@ -28,7 +28,7 @@ _DRIVERS = {"sqlite": ("aiosqlite",), "postgresql": ("asyncpg", "psycopg"), "mys
 _MARKS = {"qmark": "?", "numeric": ":", "numeric_dollar": "$"}
 _NUMBERED = (":", "$")
 
-#: As many as the store in PostgreSQL opens.
+#: As many as the store for PostgreSQL opens.
 _CONNECTIONS = 8
 
 
@@ -50,7 +50,7 @@ class Engines:
 
     @classmethod
     def of(cls, url: str | None, engine: AsyncEngine | None, patience: float, settings: Mapping[str, Any]) -> Engines:
-        """Of a URL or an engine; the SDK is imported here."""
+        """The engines for a URL, or for a given engine; SQLAlchemy is imported here."""
         try:
             from sqlalchemy.engine import make_url
             from sqlalchemy.exc import ArgumentError
@@ -66,17 +66,17 @@ class Engines:
 
     @property
     def in_memory(self) -> bool:
-        """Whether it is a database in memory, and SQLAlchemy's engine is not asked for."""
+        """Whether the database is in memory and no engine was given."""
         return self._engine is None and self.dialect.name == "sqlite" and self.url.database in (None, "", ":memory:")
 
     @property
     def path(self) -> str:
-        """The file."""
+        """The path of the database's file."""
         return self.url.database or ""
 
     @property
     def connections(self) -> int:
-        """How many there are at most."""
+        """How many connections are open at most."""
         return int(self._settings.get("pool_size", _CONNECTIONS)) + int(self._settings.get("max_overflow", 0))
 
     def engine(self) -> AsyncEngine:
@@ -89,7 +89,7 @@ class Engines:
         defaults: dict[str, Any] = {
             "pool_size": _CONNECTIONS, "max_overflow": 0, "pool_timeout": self.patience,
             "isolation_level": "AUTOCOMMIT",
-            # Transactions are ended where they begin; asking the server to take back nothing costs a round trip.
+            # Code that begins a transaction also ends it; a rollback of nothing would cost a round trip.
             "skip_autocommit_rollback": True, "pool_reset_on_return": None,
         }  # fmt: skip
         if "poolclass" in self._settings:
@@ -103,13 +103,13 @@ class Engines:
         return engine
 
     async def end(self, engine: AsyncEngine) -> None:
-        """Close what `engine` made."""
+        """Close an engine that `engine` made."""
         if self._engine is None:
             await engine.dispose()
 
 
 def asynchronous(url: URL) -> URL:
-    """The URL with a driver for asyncio, where it names none."""
+    """The URL, with a driver for asyncio where it names none."""
     backend, has_driver = url.get_backend_name(), "+" in url.drivername
     drivers = _DRIVERS.get("mysql" if backend == "mariadb" else backend, ())
     if has_driver and drivers and url.get_driver_name() not in drivers:

@@ -6,7 +6,7 @@ from newel.sessions import database
 from newel.sessions.kinds import SessionBackend
 from newel_kernel import hookimpl
 
-#: The schemes of SQLAlchemy's own that no other plugin has: with its driver.
+#: SQLAlchemy's URL schemes, some with a driver, that no other plugin has.
 SCHEMES = ("mariadb", "mariadb+aiomysql", "mariadb+asyncmy", "mysql", "mysql+aiomysql", "mysql+asyncmy",
            "postgresql+asyncpg", "postgresql+psycopg", "sqlite+aiosqlite")  # fmt: skip
 

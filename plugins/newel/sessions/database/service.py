@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class DatabaseSessionService(StoredSessionService):
     """Sessions in the database of an SQLAlchemy URL, or of an engine: SQLite, PostgreSQL, MariaDB or MySQL.
 
-    The tables are newel's own, and those that `SqliteSessionService` and `PostgresSessionService` have. `engine` are
-    arguments of SQLAlchemy's `create_async_engine`: by default at most 8 connections. `patience` bounds the wait for a
-    database that does not answer, in seconds; then StoreUnavailableError. An engine that is given is not disposed of.
+    The tables are newel's own, the same as those of `SqliteSessionService` and `PostgresSessionService`. `engine` holds
+    arguments of SQLAlchemy's `create_async_engine`: by default at most 8 connections. `patience` is how many seconds to
+    wait for a database that does not answer, before StoreUnavailableError. A given `db_engine` is not disposed of.
     """
 
     def __init__(

@@ -9,9 +9,9 @@ from newel.sessions.sqlite.database import explain
 from newel.sessions.stored.pooled import Rejected, Trouble
 from newel_kernel import ConfigurationError
 
-#: MariaDB's and MySQL's: connections that are too many or lost, a server that stops, locks, a row that came first.
+#: MariaDB's and MySQL's numbers: too many or lost connections, a server that stops, locks, a row that exists already.
 _PASSING = {1040, 1053, 1205, 1213, 1062, 1927, 2002, 2003, 2006, 2013, 2014, 2055}
-#: PostgreSQL's classes: connections, transactions that meet, resources, the operator; a lock, a row that came first.
+#: PostgreSQL's classes: connections, conflicting transactions, resources, the operator; a lock, an existing row.
 _PASSING_CLASSES = ("08", "40", "53", "57", "55P03", "23505")
 _WRONG = {1044, 1045, 1049, 1142}
 _WRONG_CLASSES = ("28", "3D", "42501")
@@ -33,7 +33,7 @@ def explained(store: str) -> Iterator[None]:
 
 
 def _sorted(error: Exception, store: str) -> Exception:
-    """`error`, a DBAPIError, as what it means."""
+    """The error of a store that `error`, a DBAPIError, stands for."""
     cause: BaseException = getattr(error, "orig", None) or error
     text = f"{type(cause).__name__}: {cause}"
     code = next((one for one in getattr(cause, "args", ()) if isinstance(one, int)), 0)

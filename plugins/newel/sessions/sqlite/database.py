@@ -28,11 +28,11 @@ BUSY_SECONDS = 30.0
 
 
 class SqliteDatabase:
-    """The file at `path`, created with its directories where it does not exist; ``:memory:`` is none.
+    """The file at `path`, created with its directories where it does not exist; ``:memory:`` is not a file.
 
-    The reader is for any thread, for short reads; the writer belongs to whoever holds `writing`. In WAL mode
+    Any thread may use the reader, for short reads; the writer belongs to the caller within `writing`. In WAL mode
     neither waits for the other. `release` closes both, and the next use opens them again. A file that this process
-    may not write can be read.
+    may not write can still be read.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -47,7 +47,7 @@ class SqliteDatabase:
 
     def _reset_locks(self) -> None:
         self._reading = threading.RLock()
-        # A database in memory is one connection, so that reading and writing take turns.
+        # A database in memory is one connection, so reading and writing take turns.
         self._writing = self._reading if self.path == MEMORY else threading.RLock()
 
     @contextmanager
@@ -66,7 +66,7 @@ class SqliteDatabase:
 
     @contextmanager
     def apart(self) -> Iterator[sqlite3.Connection]:
-        """A connection for one long look, beside those that read and write; a database in memory has only its own."""
+        """A separate connection for one long read; a database in memory has only its one."""
         if self.path == MEMORY:
             with self.reading() as connection:
                 yield connection
@@ -122,7 +122,7 @@ class SqliteDatabase:
             raise kind(f"the session store {self.path!r} cannot be {action}: {explain(error)}") from error
 
     def release(self) -> None:
-        """Close the connections; a database in memory stays, because it would be gone."""
+        """Close the connections; a database in memory keeps its own, or it would be gone."""
         with self._writing, self._reading:
             if self.path != MEMORY or self._closed:
                 for connection in {self._reader, self._writer} - {None}:
@@ -176,12 +176,12 @@ class SqliteDatabase:
         self.release()
 
     def after_fork_in_parent(self) -> None:
-        """Go on; the connections open again when used."""
+        """Continue; the connections open again when used."""
         self._reading.release()
         self._writing.release()
 
     def after_fork_in_child(self) -> None:
-        """As in the parent, with locks that no thread of the parent holds."""
+        """As in the parent, with new locks: a thread of the parent may have held the old ones."""
         self._reset_locks()
 
 
@@ -202,7 +202,7 @@ def run(connection: sqlite3.Connection, steps: Steps[T]) -> T:
 
 
 def locate(path: str | os.PathLike[str]) -> str:
-    """The absolute path that `path`, or a URI with SQLite's scheme or SQLAlchemy's for it, names."""
+    """The absolute path that `path` names; it may be a URI with SQLite's scheme, or with SQLAlchemy's scheme for it."""
     return sqlite_path(path, "session store", ("sqlite", "sqlite+aiosqlite"))
 
 
@@ -268,7 +268,7 @@ def _version(connection: sqlite3.Connection, path: str) -> int:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    # SQLite does not wait where two processes that have just made the file both change its mode.
+    # SQLite does not wait when two processes that have just created the file both change its mode.
     end = time.monotonic() + BUSY_SECONDS
     while True:
         try:

@@ -14,7 +14,7 @@ class Place:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        #: Device and number of the file that was opened first; None: none was.
+        #: Device and inode of the file that was opened first; None: none was.
         self._opened: tuple[int, int] | None = None
 
     def opened(self) -> None:
@@ -32,11 +32,11 @@ class Place:
 
     @property
     def is_read_only(self) -> bool:
-        """Whether the file is there and this process may not write it, or nothing beside it (its log, say)."""
+        """Whether the file exists, and this process may not write it or may not write beside it (its log, say)."""
         return os.path.isfile(self.path) and not (_writable(self.path) and _writable(os.path.dirname(self.path)))
 
     def open_to_read(self) -> sqlite3.Connection:
-        """A connection that writes nothing; it is for one look, since it may not see what others write meanwhile."""
+        """A connection that writes nothing; it is for one read, since it may not see what others write meanwhile."""
         options = "mode=ro"
         if not _writable(os.path.dirname(self.path)) and not os.path.exists(f"{self.path}-wal"):
             options += "&immutable=1"  # else SQLite makes files for its locks

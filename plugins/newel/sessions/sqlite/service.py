@@ -38,7 +38,7 @@ class SqliteFile:
         return self.writer.commit(write, then)
 
     async def vacuum(self) -> None:
-        """See `Database`. The file is locked meanwhile: who writes waits."""
+        """See `Database`. The file is locked meanwhile: writers wait."""
         await asyncio.to_thread(vacuum, self.file)
 
     async def backup(self, target: str) -> None:
@@ -46,7 +46,7 @@ class SqliteFile:
         await asyncio.to_thread(backup, self.file, target)
 
     def send(self, write: Write[object]) -> None:
-        """Commit it with what comes next, at the latest a moment later."""
+        """Commit it with the next write, or a moment later at the latest."""
         self.writer.send(write)
 
     async def close(self) -> None:
@@ -64,5 +64,5 @@ class SqliteSessionService(StoredSessionService):
         leases = Leases()
         file = SqliteFile(db_path, leases)
         super().__init__(file, leases, live_sessions=live_sessions)
-        # Also at exit and for whoever never calls close().
+        # Also at exit, and where close() is never called.
         self._finalizer = weakref.finalize(self, file.writer.close)

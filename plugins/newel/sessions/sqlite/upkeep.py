@@ -1,4 +1,4 @@
-"""Upkeep of a store's file: a copy of it while it is used, and the room of what was deleted."""
+"""Upkeep of a store's file: copying it while it is in use, and giving back the space of deleted data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from newel_kernel import ConfigurationError
 
 
 def vacuum(database: SqliteDatabase) -> None:
-    """Write the file anew without what was deleted, and empty its log."""
+    """Rewrite the file without deleted data, and empty its log."""
     with database.writing() as connection, database.explained("written"):
         connection.execute("VACUUM")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -38,10 +38,10 @@ def backup(database: SqliteDatabase, target: str) -> None:
 
 
 def _copy(database: SqliteDatabase, target: str) -> None:
-    # Made here and not by SQLite, so that only its owner reads it, and a folder that is not there is told as such.
+    # Created here and not by SQLite, so that only its owner can read it, and a missing folder is reported as such.
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     with database.apart() as source, closing(sqlite3.connect(target, isolation_level=None)) as copy:
-        source.backup(copy)  # in one step: of one moment, and never begun again for what others write
+        source.backup(copy)  # in one step: a copy of one moment, never restarted because others write
         copy.execute("PRAGMA journal_mode = DELETE").fetchall()  # one file, without a log beside it
     _sync(target)
 

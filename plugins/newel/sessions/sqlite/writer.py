@@ -22,19 +22,19 @@ from newel_kernel import SessionError
 
 T = TypeVar("T")
 _MOST_PER_COMMIT = 500
-#: How long the thread waits for something to commit with what was sent, in seconds.
+#: How long the thread waits for a write to commit together with those that were sent, in seconds.
 _MOMENT = 0.02
 
 
-#: In the queue: look at what was sent.
+#: In the queue: look at the writes that were sent.
 _WAKE: Any = object()
 
 
 class SqliteWriter:
     """Commits writes in their order. The thread starts with the first one and ends in `rest`.
 
-    A commit in the event loop would save the two changes of thread, but stop everything else for as long as
-    the disk, or another process that writes, takes.
+    Committing in the event loop would save two thread switches, but stop everything else for as long as the disk,
+    or another process's write, takes.
     """
 
     def __init__(self, database: SqliteDatabase, leases: Leases) -> None:
@@ -44,21 +44,21 @@ class SqliteWriter:
         self._gate = threading.RLock()
         self._thread: threading.Thread | None = None
         self._closing = False
-        #: What was sent, and whether the thread waits long: then it must be woken for that.
+        #: The writes that were sent, and whether the thread is in a long wait and must be woken for them.
         self._late: deque[Write[object]] = deque()
         self._resting = False
         _writers.add(self)
 
     def commit(self, write: Write[T], then: Callable[[T], object] | None = None) -> Coroutine[Any, Any, T]:
-        """What `write` returns, once it is durable; `then` is called with it, also where the caller is cancelled.
+        """The result of `write`, once it is durable; `then` is called with it, even if the caller is cancelled.
 
-        A write that is on its way cannot be called back, so a cancellation waits for its end: whoever is
-        cancelled finds the session either without the event or with it.
+        A write under way cannot be taken back, so a cancellation waits for its end: a cancelled caller finds the
+        session either without the event or with it.
         """
         return settled(self._submit(write), then)
 
     def send(self, write: Write[object]) -> None:
-        """Let `write` be committed with what comes next, at the latest a moment later; where it fails, nobody hears."""
+        """Commit `write` with the next one, or a moment later at the latest; a failure is not reported."""
         with self._gate:
             if not self._closing:
                 self._late.append(write)
@@ -68,7 +68,7 @@ class SqliteWriter:
 
     def _start(self) -> None:
         if self._thread is None:
-            # A daemon, because the interpreter waits for other threads before it lets anybody end them.
+            # A daemon, because the interpreter waits for other threads before any exit handler could end them.
             self._thread = threading.Thread(target=self._run, name="newel-sessions", daemon=True)
             self._thread.start()
 
@@ -111,7 +111,7 @@ class SqliteWriter:
             self.database.close()
 
     def _take(self) -> tuple[list[Outcome], bool]:
-        """The writes that wait (at least one is waited for), and whether the thread shall end after them."""
+        """The writes that wait (it waits for at least one), and whether the thread is to end after them."""
         items: list[Outcome] = []
         item = self._next()
         while item is not None:
@@ -126,7 +126,7 @@ class SqliteWriter:
         return items, True
 
     def _next(self) -> Outcome | None:
-        """What comes next. Before it waits long, the thread commits what was sent to be committed with that."""
+        """The next item of the queue. Before a long wait, the thread commits the writes that were sent."""
         if self._late or self.leases.some:
             with suppress(Empty):
                 return self._queue.get(timeout=_MOMENT)
@@ -142,7 +142,7 @@ class SqliteWriter:
                 self._resting = False
 
     def _beat(self) -> None:
-        """Prolong what this process holds. Where that fails, others find it free: the next append says so."""
+        """Prolong the leases that this process holds. If that fails, others find them free; the next append says so."""
         start = elapsed()
         with suppress(SessionError), self.database.writing() as connection, self.database.explained("written"):
             connection.execute("BEGIN IMMEDIATE")
@@ -158,10 +158,10 @@ class SqliteWriter:
     def _commit(self, items: list[Outcome]) -> None:
         try:
             self._transact(items)
-        except BaseException as error:  # noqa: BLE001 - it goes to whoever waits for the write
+        except BaseException as error:  # noqa: BLE001 - it goes to the caller that waits for the write
             if not items:
                 return
-            if len(items) > 1:  # one of them spoils it for all: each on its own
+            if len(items) > 1:  # one of them spoils it for all: try each alone
                 for item in items:
                     self._commit([item])
                 return
@@ -179,7 +179,7 @@ class SqliteWriter:
                     item.value, item.error = _outcome(connection, item.write, batch)
                 self.database.check_place()
                 connection.execute("COMMIT")
-                self.database.check_place()  # in the moment between the two, too
+                self.database.check_place()  # it may have moved between the first check and the commit
             except BaseException:
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
@@ -193,12 +193,12 @@ class SqliteWriter:
         self.database.before_fork()
 
     def after_fork_in_parent(self) -> None:
-        """Go on."""
+        """Continue."""
         self.database.after_fork_in_parent()
         self._gate.release()
 
     def after_fork_in_child(self) -> None:
-        """Go on, with locks of the child's own."""
+        """Continue, with the child's own locks."""
         self.database.after_fork_in_child()
         self.leases.forget()
         self._gate = threading.RLock()
@@ -218,7 +218,7 @@ def _deliver(items: Sequence[Outcome]) -> None:
     for item in items:
         loops.setdefault(item.get_loop(), []).append(item)
     for loop, ended in loops.items():
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed: nothing waits any more
             loop.call_soon_threadsafe(_settle, ended)
 
 

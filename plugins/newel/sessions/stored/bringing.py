@@ -1,4 +1,4 @@
-"""Bringing: the events of a session that another store has, many in one transaction."""
+"""Bringing: adds the events of a session from another store, many in one transaction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from newel.sessions.stored.writes import scopes_of
 
 #: How many events one statement adds; few shapes, so that drivers keep them prepared.
 _AT_ONCE = (100, 10, 1)
-#: A statement with more bytes goes beyond what servers take in one packet.
+#: A statement with more bytes may exceed what servers accept in one packet.
 _MOST_BYTES = 1_000_000
 
 
@@ -26,11 +26,11 @@ class Brought(NamedTuple):
 
 @dataclass(slots=True)
 class Bring:
-    """Adds `events` behind the first `version` of a session, which is made where that is 0 and `change` is given.
+    """Adds `events` after a session's first `version` events; with `change` (and `version` 0) it creates the session.
 
-    Its own state is that of `change`; of the shared scopes only keys that are not there. The deltas of the events
-    change nothing. The result is the version that the session has then: another one where somebody else has
-    written, and nothing is.
+    The new session's own state is that of `change`; in the shared scopes only missing keys are written. The events'
+    deltas change nothing. The result is the session's version afterwards: a different one where another writer came
+    first, and then nothing is written.
     """
 
     key: Key
@@ -38,7 +38,7 @@ class Bring:
     version: int
     events: Sequence[Brought]
     change: StateChange | None
-    #: Whether an attempt was made before, whose answer was lost.
+    #: Whether an earlier attempt was made whose answer was lost.
     again: bool = False
 
     @property
@@ -104,7 +104,7 @@ class Present:
 
 @dataclass(frozen=True, slots=True)
 class BringShared:
-    """Writes those keys of an app's and a user's state that are not there."""
+    """Writes the keys of an app's and a user's state that do not exist yet."""
 
     key: Key
     change: StateChange
@@ -116,7 +116,7 @@ class BringShared:
 
 
 def put_new(sql: Statements, key: Key, number: int, change: StateChange) -> Steps[None]:
-    """Write the state of a session that is new, and of the scopes it shares the keys that are not there."""
+    """Write the state of a new session, and in the shared scopes the keys that do not exist yet."""
     text = sql.dialect.as_text
     for scope, owner, changes in scopes_of(sql, key, number, change):
         statement = sql.put(scope) if scope is SESSION else sql.put_new(scope)

@@ -1,4 +1,4 @@
-"""Committer: the writes of one event loop, several in one transaction where more wait than there are connections."""
+"""Committer: the writes of one event loop, several in one transaction where more wait than connections exist."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from newel_kernel import seam
 
 
 class Item:
-    """A write that waits, or is on its way."""
+    """A write that waits or is under way."""
 
     __slots__ = ("key", "outcome", "write")
 
@@ -24,19 +24,19 @@ class Item:
 
 
 class Committer:
-    """Runs writes with at most so many `workers`. Those of one session are never under way side by side."""
+    """Runs writes with at most `workers` tasks. Writes of one session never run side by side."""
 
     def __init__(self, commit: Callable[[list[Item]], Awaitable[None]], workers: int) -> None:
         self._commit = commit
         self._workers = workers
         self._waiting: deque[Item] = deque()
-        #: What the workers are at: the keys of their writes.
+        #: The keys of the writes that the workers are committing.
         self._busy: set[object] = set()
         self._working = 0
         self.tasks: set[asyncio.Task[None]] = set()
 
     def submit(self, write: Write[Any]) -> Outcome:
-        """Let a write be committed, in its turn."""
+        """Queue a write; it is committed in its turn."""
         item = Item(write)
         self._waiting.append(item)
         if self._working < self._workers:
@@ -68,7 +68,7 @@ class Committer:
             raise cancelled
 
     def _take(self) -> list[Item]:
-        """A worker's share of what waits; writes of sessions that other workers write stay, and so do later ones."""
+        """A worker's share of the waiting writes; those of sessions that another worker is writing stay queued."""
         share = -(-len(self._waiting) // self._workers)
         items: list[Item] = []
         rest: list[Item] = []

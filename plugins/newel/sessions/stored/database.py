@@ -1,4 +1,4 @@
-"""The contract of a database behind a durable store, and what its trouble is called."""
+"""The contract of a database behind a durable store, and of the errors that it raises."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ class Database(Protocol):
     """Runs reads and writes with a driver. Its errors are SessionErrors that name the store and the remedy."""
 
     async def read(self, question: Read[T]) -> T:
-        """The answer."""
+        """The answer to `question`."""
 
     async def commit(self, write: Write[T], then: Callable[[T], object] | None = None) -> T:
-        """What `write` returns, once it is durable; `then` is called with it, also where the caller is cancelled.
+        """The result of `write`, once it is durable; `then` is called with it, even if the caller is cancelled.
 
-        A write that is on its way cannot be called back, so a cancellation waits for its end: whoever is cancelled
-        finds the session either without the event or with it. Writes of one session take turns, and what they add to
-        its log is there when the next one begins.
+        A write under way cannot be taken back, so a cancellation waits for its end: a cancelled caller finds the
+        session either without the event or with it. Writes of one session take turns: each begins once the events of
+        the one before are in the log.
         """
 
     async def vacuum(self) -> None:
-        """Give back the room of what was deleted, while others read and write as the database lets them."""
+        """Give back the space of deleted data, while others read and write as far as the database lets them."""
 
     async def backup(self, target: str) -> None:
-        """Write what is committed now into a new file; ConfigurationError where the database is no file."""
+        """Write what is committed now into a new file; ConfigurationError where the database is not a file."""
 
     def send(self, write: Write[object]) -> None:
-        """Commit `write` without anybody waiting for it; where it fails, nobody hears."""
+        """Commit `write` in the background; a failure is not reported."""
 
     async def close(self) -> None:
-        """Commit what is on its way, and close. It cannot be used any more."""
+        """Commit pending writes, and close. The database cannot be used afterwards."""

@@ -1,4 +1,4 @@
-"""Dialects: what SQLite, PostgreSQL and MariaDB or MySQL say each in its own way. Parameters are written ?1, ?2 …"""
+"""Dialects: the SQL in which SQLite, PostgreSQL, and MariaDB or MySQL differ. Parameters are written ?1, ?2 …"""
 
 from __future__ import annotations
 
@@ -17,40 +17,40 @@ def _same(name: str) -> str | bytes:
 
 
 def _without_nul(name: str) -> str:
-    """PostgreSQL's text has no NUL. The backslash is the mark, so that every name has a form of its own."""
+    """PostgreSQL's text has no NUL. The backslash is the escape, so that every name has a distinct form."""
     return name if name.isprintable() and "\\" not in name else name.replace("\\", "\\\\").replace("\0", "\\0")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """One database's words. Times are seconds since the epoch in the programme, whatever the column has."""
+    """One database's SQL. In the program, times are seconds since the epoch, whatever the column holds."""
 
     name: str
-    #: Before the names of the tables, which stand beside others in a server's database.
+    #: The prefix of the tables' names: a server's database may have other tables.
     prefix: str = ""
-    #: The clock of the store, and of a time in so many seconds (a parameter), both in the columns' unit.
+    #: The store's current time, and the time so many seconds (a parameter) later, both in the columns' unit.
     now: str
     later: str = "{now} + {seconds}"
-    #: A time of the programme as the column has it, and back.
+    #: Converts a time of the program to the column's form, and back.
     instant: str = "{seconds}"
     seconds: str = "{column}"
-    #: How many seconds there are until a time of the column.
+    #: How many seconds remain until a column's time.
     until: str = "{column} - {now}"
     #: The times that the column can hold.
     times: tuple[float, float] = (-math.inf, math.inf)
-    #: The column `key`, whose name some reserve.
+    #: The column `key`, a name that some databases reserve.
     key: str = "key"
     #: Whether statements name the types of parameters; else the values show them.
     casts: bool = False
-    #: Whether UPDATE has RETURNING, and whether a statement may hold several that change data.
+    #: Whether UPDATE has RETURNING, and whether one statement may contain several that change data.
     returning: bool = True
     at_once: bool = False
-    #: How a transaction begins that will write.
+    #: Begins a transaction that will write.
     begin: str = "BEGIN"
-    #: What makes an INSERT do nothing (empty: it fails), or replace the value, where the row is there.
+    #: Makes an INSERT do nothing (empty: it fails), or replace the value, where the row exists.
     unless_there: str = "ON CONFLICT DO NOTHING"
     replacing: str = "ON CONFLICT ({columns}) DO UPDATE SET value = excluded.value"
-    #: What stands before the name of a table whose room is to be given back.
+    #: The command, before a table's name, that gives back the table's free space.
     vacuum: str = ""
     #: Whether data are given to the driver as text.
     as_text: bool = True
@@ -98,7 +98,7 @@ POSTGRES = Dialect(
     at_once=True,
     vacuum="VACUUM (ANALYZE)",
     types={
-        # Text, because jsonb has numbers and texts of its own; the order of names is that of their bytes.
+        # Text, because jsonb alters numbers and texts; names are ordered by their bytes.
         "number": "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "integer": "bigint",
         "name": 'text COLLATE "C"', "text": "text", "time": "timestamptz", "data": "text", "clustered": "", "table": "",
     },
@@ -107,7 +107,7 @@ POSTGRES = Dialect(
 MYSQL = Dialect(
     name="mysql",
     prefix="newel_",
-    # The server's time zone has an hour that comes twice.
+    # UTC, because the server's time zone may have an hour that occurs twice.
     now="(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) / 1e6)",
     times=(-1e300, 1e300),
     key="`key`",
@@ -116,21 +116,21 @@ MYSQL = Dialect(
     vacuum="OPTIMIZE TABLE",
     replacing="ON DUPLICATE KEY UPDATE value = VALUES(value)",
     types={
-        # Binary, because its collations take some texts that differ for one.
+        # Binary, because MySQL's collations take some different texts for equal.
         "number": "BIGINT AUTO_INCREMENT PRIMARY KEY", "integer": "BIGINT", "name": "VARBINARY(800)", "text": "TEXT",
         "time": "DOUBLE", "data": "LONGBLOB", "clustered": " ENGINE=InnoDB", "table": " ENGINE=InnoDB",
     },
 )  # fmt: skip
-#: By the name that SQLAlchemy has for them.
+#: The dialects, by SQLAlchemy's names for them.
 DIALECTS = {"sqlite": SQLITE, "postgresql": POSTGRES, "mysql": MYSQL, "mariadb": MYSQL}
 
 
 class Rendered(NamedTuple):
-    """A statement in a driver's own way, and which value each of its parameters takes."""
+    """A statement in a driver's own style, and which value each of its parameters takes."""
 
     text: str
     order: tuple[int, ...]
-    #: So many values are given as they are, in their order; -1: they are never.
+    #: Exactly this many values are passed as they are, in their order; -1: values never are.
     plain: int
 
     def values(self, values: Sequence[object]) -> Sequence[object]:

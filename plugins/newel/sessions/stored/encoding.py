@@ -24,7 +24,7 @@ _EMPTY_NODE = {"path": ""}
 # Below these fields the keys are the user's.
 _FREE = (".agent_state", ".args", ".custom_metadata", ".output", ".part_metadata", ".payload", ".response", ".route",
          ".state_delta")  # fmt: skip
-# What serialising and parsing raise for a value that they cannot handle; a recursion may end in any of them.
+# The errors of serialising and parsing for a value that they cannot handle; a recursion may end in any of them.
 _FAILURES = (PydanticSerializationError, ValueError, TypeError, RecursionError)
 
 
@@ -49,7 +49,7 @@ def encode_any(event: Event) -> StoredEvent:
         faithful = to_json(from_json(data), inf_nan_mode="constants") == data
     except _FAILURES as error:
         raise _refusal(event, error) from error
-    # Else two keys of one dict are the same text, or it is only another spelling of a number.
+    # If not faithful, two keys of one dict are the same text, or a number is only spelt differently.
     if not faithful and _first_problem(_plain(event)) is not None:
         raise _refusal(event, None)
     return StoredEvent(freeze_event(parsed), data)

@@ -1,7 +1,7 @@
 """Leases: which views of this service run a session.
 
 A lease has an owner, an end by the clock of the store, and an epoch, which counts the leases so far. The
-view that holds it appends under that epoch. Once another owner has taken it, the epoch is another one: see FencedError.
+view that holds it appends under that epoch. Once another owner has taken it, the epoch has changed: see FencedError.
 """
 
 from __future__ import annotations
@@ -13,35 +13,35 @@ from dataclasses import dataclass
 from newel.claims.owners import new_owner
 from newel_kernel import Session
 
-#: A clock that goes on while this process, or its machine, sleeps.
+#: A clock that keeps running while this process, or its machine, sleeps.
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", None)
 
 
 def elapsed() -> float:
-    """Seconds since some moment."""
+    """Seconds since an arbitrary moment."""
     return time.clock_gettime(_CLOCK) if _CLOCK is not None else time.monotonic()
 
 
 @dataclass(slots=True)
 class Lease:
-    """What a view holds, or will hold with its next append (`taken` is False until then)."""
+    """The lease that a view holds, or will hold with its next append (`taken` is False until then)."""
 
     view: Session
     number: int
     owner: str
-    #: The owner in the store, whose process is known to have ended.
+    #: The owner that the store names, if its process is known to have ended.
     before: str | None
     seconds: float
     #: Prolonged by the service while it lasts, and not only by appends.
     lasting: bool
     taken: bool = False
-    #: Who had it before and let it run out.
+    #: The owner that had it before and let it run out.
     lapsed: str | None = None
-    #: Until then (see `elapsed`) nobody else can have it: half of what it lasts from when it was asked for.
+    #: Until this time (see `elapsed`) no other owner can have it: half its seconds after it was asked for.
     sure: float = 0.0
 
     def renewed(self, start: float) -> None:
-        """It lasts its seconds from a moment that was not before `start`."""
+        """Note that it lasts its seconds from `start` or later."""
         self.sure = max(self.sure, start + self.seconds / 2)
 
 
@@ -69,22 +69,22 @@ class Leases:
 
     @property
     def some(self) -> bool:
-        """Whether there are any."""
+        """Whether the service has leases."""
         return bool(self._leases)
 
     @property
     def interval(self) -> float | None:
-        """How often the lasting leases want to be prolonged, in seconds; None: there are none."""
+        """How often the lasting leases must be prolonged, in seconds; None: no lease is lasting."""
         if not self._leases:
             return None
-        seconds = [lease.seconds for lease in self.lasting() if lease.seconds > 0]  # else it is over on purpose
+        seconds = [lease.seconds for lease in self.lasting() if lease.seconds > 0]  # else it has run out on purpose
         return min(seconds) / 3 if seconds else None
 
     def lasting(self) -> list[Lease]:
-        """Those that the service prolongs."""
+        """The leases that the service prolongs."""
         with self._lock:
             return [one for one in self._leases.values() if one.lasting and one.taken]
 
     def forget(self) -> None:
-        """Begin anew, in a child process: what its parent holds is not its own."""
+        """Begin anew, in a child process: the parent's leases are not its own."""
         self.owner, self._leases, self._lock = new_owner(), {}, threading.Lock()

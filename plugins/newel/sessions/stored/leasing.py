@@ -22,19 +22,19 @@ class Leasing:
     _reader: SessionReader
 
     def holder(self, session: Session) -> str | None:
-        """Who else had the lease of the session when it was last opened; not a process that is known to be dead."""
+        """The other owner of the session's lease when it was last opened; None if that process is known to be dead."""
         log = self._reader.logs.get(_key(session))
         owner = self._other(log.owner) if log is not None and log.held_for > 0 else None
         return None if owner is None or is_dead(owner) else owner
 
     def lapsed_holder(self, session: Session) -> str | None:
-        """Whose lease ran out before this view asked for it; not a process that is known to be dead."""
+        """The owner whose lease ran out before this view asked for it; None if that process is known to be dead."""
         lease = self._leases.of(session)
         lapsed = lease.lapsed if lease is not None else None
         return None if lapsed is None or is_dead(lapsed) else lapsed
 
     def held_for(self, session: Session) -> float:
-        """For how many seconds the lease was taken when the session was last opened, unless it is prolonged."""
+        """How many seconds the lease had left when the session was last opened, if it is not prolonged."""
         log = self._reader.logs.get(_key(session))
         return log.held_for if log is not None else 0.0
 
@@ -50,11 +50,11 @@ class Leasing:
             )  # fmt: skip
 
     def _other(self, owner: str | None) -> str | None:
-        """`owner`, where that is not this service itself: what it has just given back may not be written yet."""
+        """`owner`, unless it is this service itself: a lease that it has just given back may still be in the store."""
         return None if owner == self._leases.owner else owner
 
     async def take(self, session: Session) -> None:
-        """Take now what `hold` has asked for; SessionBusyError where somebody else has it."""
+        """Take now what `hold` has asked for; SessionBusyError where another owner has it."""
         lease = self._leases.of(session)
         if lease is None:
             return
@@ -66,9 +66,9 @@ class Leasing:
         lease.renewed(start)
 
     def confirm(self, session: Session) -> Awaitable[None] | None:
-        """What to await before an effect, so that what this view holds is still its own: FencedError where it is not.
+        """What to await before an effect, to be sure that this view holds its lease: FencedError where it does not.
 
-        None where it is known without asking: enough of the lease is left by this process's own clock.
+        None where that is known without asking: enough of the lease is left by this process's own clock.
         """
         lease = self._leases.of(session)
         if lease is None or (lease.taken and elapsed() < lease.sure):
@@ -95,7 +95,7 @@ class Leasing:
         return view
 
     async def renew(self, session: Session, *, ttl: float) -> None:
-        """Prolong the lease that the view holds; FencedError where somebody else has taken it."""
+        """Prolong the lease that the view holds; FencedError where another owner has taken it."""
         lease, start = self._leases.of(session), elapsed()
         if lease is None or not await self._database.commit(Prolong(lease.number, session.lease, ttl)):
             raise FencedError(f"the lease of the session {brief(session.id)!r} is not this view's any more: stop")

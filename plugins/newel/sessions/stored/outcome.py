@@ -1,4 +1,4 @@
-"""Outcome: the result of a write that is on its way."""
+"""Outcome: the result of a write that is under way."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ T = TypeVar("T")
 
 
 class Outcome(asyncio.Future[Any]):
-    """It cannot be called back, so nothing cancels it: whoever is cancelled finds it ended, one way or the other."""
+    """A write cannot be taken back, so nothing cancels it: a cancelled caller finds it ended, one way or the other."""
 
     __slots__ = ("error", "value", "write")
-    #: The write, and its result until the task that waits gets it.
+    #: The write, and its result or error until the waiting task gets it.
     write: Write[Any]
     value: object
     error: BaseException | None
@@ -27,7 +27,7 @@ class Outcome(asyncio.Future[Any]):
 
 
 async def settled(outcome: Outcome, then: Callable[[T], object] | None) -> T:
-    """The result, after `then` was called with it; where the caller is cancelled, once it is there."""
+    """The result, after `then` was called with it. A cancelled caller waits until the outcome is there."""
     try:
         result: T = await outcome
     except asyncio.CancelledError:

@@ -29,11 +29,11 @@ _VACUUM_SECONDS = 86400.0
 
 
 class Trouble(Exception):
-    """The connection was lost, the database is busy, or two transactions met: the same may succeed in a moment."""
+    """The connection was lost, the database is busy, or two transactions collided: a retry may succeed in a moment."""
 
 
 class Rejected(SessionError):
-    """The database refuses a statement, so that its transaction has failed as a whole."""
+    """The database has refused a statement, so its whole transaction has failed."""
 
 
 class Connection(ABC):
@@ -45,7 +45,7 @@ class Connection(ABC):
 
     @abstractmethod
     def transaction(self) -> AbstractAsyncContextManager[None]:
-        """A transaction that is committed at the end of the block, and taken back where it fails."""
+        """A transaction that is committed at the end of the block, and rolled back where the block fails."""
 
 
 class Pool(ABC):
@@ -61,7 +61,7 @@ class Pool(ABC):
 
 
 class _Loop:
-    """What belongs to one event loop: connections cannot be used from another one."""
+    """The pool and the committer of one event loop: connections cannot be used from another one."""
 
     def __init__(self, pool: Pool, committer: Committer) -> None:
         self.pool = pool
@@ -72,10 +72,10 @@ class _Loop:
 
 
 class PooledDatabase(ABC):
-    """Runs reads and writes over a pool, again where there is trouble, for `patience` seconds at most."""
+    """Runs reads and writes over a pool; on Trouble it tries them again, for `patience` seconds at most."""
 
     def __init__(self, name: str, statements: Statements, leases: Leases, *, patience: float) -> None:
-        #: The store in error messages; it has no password.
+        #: The store's name in error messages, without a password.
         self.name = name
         self._statements = statements
         self._leases = leases
@@ -84,9 +84,9 @@ class PooledDatabase(ABC):
         self._closed = False
         self._pid = os.getpid()
 
-    #: Whether a statement outside of a transaction commits by itself, and a write that is `single` is one.
+    #: Whether a statement outside of a transaction commits by itself, so that a `single` write needs no transaction.
     one_statement_commits = False
-    #: How many connections may write at a time: one in SQLite, which lets in one writer.
+    #: How many connections may write at a time: one in SQLite, which allows one writer.
     writers = 8
 
     @abstractmethod
@@ -132,9 +132,9 @@ class PooledDatabase(ABC):
         )
 
     def send(self, write: Write[object]) -> None:
-        """Commit `write` soon; also where the loop is about to end, for its last tasks are waited for."""
+        """Commit `write` soon, even where the loop is about to end: its last tasks are waited for."""
         with suppress(RuntimeError, SessionError):  # no loop, or closed: the lease runs out
-            self._mine().committer.submit(write).add_done_callback(Outcome.exception)  # nobody hears of it
+            self._mine().committer.submit(write).add_done_callback(Outcome.exception)  # a failure is not reported
 
     async def close(self) -> None:
         """See `Database`."""
@@ -149,15 +149,15 @@ class PooledDatabase(ABC):
         await mine.pool.close()
 
     async def _committed(self, items: list[Item]) -> None:
-        """Commit writes: together, or where that fails each on its own."""
+        """Commit writes together or, where that fails, each on its own."""
         if len(items) > 1 and await self._together(items):
             return
         for item in items:
-            if item.outcome.done():  # before the attempt that was cut off
+            if item.outcome.done():  # settled before the attempt was cut off
                 continue
             try:
                 item.outcome.set_result(await self._attempted(partial(self._alone, item.write)))
-            except Exception as error:  # noqa: BLE001 - it goes to whoever waits for the write
+            except Exception as error:  # noqa: BLE001 - it goes to the caller that waits for the write
                 item.outcome.set_exception(error)
 
     async def _alone(self, write: Write[T], connection: Connection) -> T:
@@ -172,7 +172,7 @@ class PooledDatabase(ABC):
         return result
 
     async def _together(self, items: list[Item]) -> bool:
-        """Commit writes in one transaction; whether it came to that. One that is refused spoils it for none."""
+        """Commit writes in one transaction; False where that failed. A write with its own error spoils no other."""
         batch = Batch()
         outcomes: list[tuple[Outcome, object, SessionError | None]] = []
 
@@ -193,7 +193,7 @@ class PooledDatabase(ABC):
                 if not mine.prepared:
                     await self._prepared(mine, connection)
                 await write_all(connection)
-        except Exception:  # noqa: BLE001 - each is tried on its own then, and has an error of its own
+        except Exception:  # noqa: BLE001 - each is then tried on its own, and gets its own error
             return False
         batch.grow()
         for outcome, result, error in outcomes:
@@ -204,7 +204,7 @@ class PooledDatabase(ABC):
         return True
 
     async def _attempted(self, work: Callable[[Connection], Coroutine[Any, Any, T]]) -> T:
-        """The result of `work`, tried again while there is trouble."""
+        """The result of `work`, tried again while it raises Trouble."""
         mine, end, pause = self._current(), elapsed() + self._patience, 0.01
         while True:
             try:
@@ -218,7 +218,7 @@ class PooledDatabase(ABC):
                         f"the session store {self.name} cannot be reached for {self._patience:g} seconds "
                         f"({trouble}): see whether it runs, then try again",
                     ) from trouble
-            await asyncio.sleep(pause * (0.5 + random.random()))  # noqa: S311 - so that two do not meet again
+            await asyncio.sleep(pause * (0.5 + random.random()))  # noqa: S311 - so that two do not collide again
             pause = min(pause * 2, 0.5)
 
     async def _prepared(self, mine: _Loop, connection: Connection) -> None:
@@ -233,7 +233,7 @@ class PooledDatabase(ABC):
         return self._current()
 
     def _current(self) -> _Loop:
-        """What belongs to the running loop; what is on its way may use it also while the store closes."""
+        """The `_Loop` of the running event loop; pending writes may use it even while the store closes."""
         if self._pid != os.getpid():  # a forked child must not touch its parent's connections
             self._pid = os.getpid()
             self._loops = weakref.WeakKeyDictionary()
@@ -246,7 +246,7 @@ class PooledDatabase(ABC):
         return mine
 
     async def _beat(self, mine: _Loop) -> None:
-        """Prolong what this process holds while its runs store nothing."""
+        """Prolong the leases that this process holds while its runs store nothing."""
         try:
             while (seconds := self._leases.interval) is not None:
                 await asyncio.sleep(seconds)

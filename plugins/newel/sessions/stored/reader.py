@@ -1,4 +1,4 @@
-"""SessionReader: the sessions of a database as this process has them, each with one log that its views share."""
+"""SessionReader: the sessions of a database as this process knows them, each with one log that its views share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SessionReader:
         self.logs = LiveLogs(live_sessions)
 
     async def view(self, key: Key) -> Session | None:
-        """A live view: its state and its events are of one moment, or later."""
+        """A live view; its state and its events are those of the moment of the call, or later."""
         result = await self._database.read(View(key))
         if result is None:
             self.logs.forget(key)
@@ -31,13 +31,13 @@ class SessionReader:
         log.owner, log.held_for = row.owner, row.lease_seconds
         view = view_of(key, row, state, log)
         view.cache = log.cache
-        if row.version:  # to the last digit; the column may have microseconds only
+        if row.version:  # exact: the column may hold microseconds only
             view.last_update_time = log[row.version - 1].timestamp
         catch_up(view, log)  # what came in while the events were read
         return view
 
     async def loaded(self, key: Key) -> EventLog:
-        """The session's log, read as far as it is not here."""
+        """The session's log; events that this process lacks are read first."""
         row = await self._database.read(Head(key))
         if row is None:
             self.logs.forget(key)
@@ -68,7 +68,7 @@ class SessionReader:
             events = await self._events(key, Tail(row.number, first, row.version))
             log.grow(first, events)
             own = log.own(events, coming)
-            if log is self.logs.get(key) and row.in_band > first + own:  # another process has written behind it
+            if log is self.logs.get(key) and row.in_band > first + own:  # another process has written after it
                 log.foreign = max(log.foreign, row.in_band)
         return self.logs.keep(key, log)
 
@@ -81,7 +81,7 @@ class SessionReader:
         return await asyncio.to_thread(partial(decode_events, rows, key))
 
     async def _gap(self, key: Key, tail: Tail, there: set[int]) -> SessionError:
-        """Why events of a session that has counted them are not there."""
+        """The error for events that the session has counted and the store does not return."""
         row = await self._database.read(Head(key))
         if row is None or row.number != tail.number:
             self.logs.forget(key)

@@ -1,4 +1,4 @@
-"""The questions that a durable store answers. What belongs to one moment is one statement."""
+"""The reads of a durable store. Values of one moment come from one statement."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """The events with the sequence numbers from `first` on, below `version`; of those, the ones at a time or later."""
+    """The events with the sequence numbers from `first` on, below `version`; with `since`, those from that time on."""
 
     number: int
     first: int
@@ -80,7 +80,7 @@ class Listing:
     app_name: str
     user_id: str | None
     size: int | None = None
-    #: Behind which user and number the list begins.
+    #: The user and the number after which the list begins.
     after: tuple[str, int] | None = None
     many: ClassVar[bool] = True
 

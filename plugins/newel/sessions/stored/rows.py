@@ -23,7 +23,7 @@ EventRows: TypeAlias = Sequence[tuple[int, Data]]
 
 
 class Key(NamedTuple):
-    """What names a session."""
+    """The names that identify a session."""
 
     app_name: str
     user_id: str
@@ -39,9 +39,9 @@ class Row(NamedTuple):
     version: int
     lease: int
     update_time: float
-    #: Who has taken the lease, and not given it back.
+    #: The owner that has taken the lease and not given it back.
     owner: str | None
-    #: For how many seconds, unless it is prolonged; not above 0: it has run out.
+    #: How many seconds the lease has left, unless it is prolonged; 0 or less: it has run out.
     lease_seconds: float
     #: The version after the latest event that was not appended out of band.
     in_band: int
@@ -101,7 +101,7 @@ def decode_events(rows: EventRows, key: Key) -> list[Event]:
     events: list[Event] = []
     number = 0
     try:
-        for number, data in rows:  # noqa: B007 - the number of one that is damaged
+        for number, data in rows:  # noqa: B007 - the number of a damaged event
             events.append(decode_event(data))
     except ValueError as error:
         raise _damaged(f"event {number} of session {brief(key.id)!r}", error) from error
@@ -109,7 +109,7 @@ def decode_events(rows: EventRows, key: Key) -> list[Event]:
 
 
 def missing(key: Key, number: int) -> SessionError:
-    """The error of an event that the session has counted and the store does not have."""
+    """The error for an event that the session has counted and the store does not have."""
     return SessionError(
         f"event {number} of session {brief(key.id)!r} is missing in the session store: restore a backup, or delete "
         f"the session"
@@ -130,7 +130,7 @@ def _damaged(subject: str, error: ValueError) -> SessionError:
 
 
 def view_of(key: Key, row: Row, state: State, events: list[Event]) -> Session:
-    """A view of the session that has seen what `row` counts."""
+    """A view of the session that has seen the events that `row` counts."""
     view = Session(
         id=key.id, app_name=key.app_name, user_id=key.user_id, state=state, events=events,
         last_update_time=row.update_time,

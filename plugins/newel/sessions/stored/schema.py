@@ -1,4 +1,4 @@
-"""The schema of a durable store, and what leads from one version of it to the next."""
+"""The schema of a durable store, and the migrations from one version of it to the next."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Schema:
         self._version_table = f"{dialect.prefix}schema"
 
     def version(self) -> Steps[int]:
-        """The version of the tables, 0 where there are none; refuses what is not ours."""
+        """The version of the tables, 0 where there are none; refuses tables that are not newel's."""
         here = "current_schema()" if self._dialect.name == "postgresql" else "DATABASE()"
         where = "table_schema = ?1" if self._place else f"table_schema = {here}"
         where += f" AND table_name = '{self._version_table}'"
@@ -108,7 +108,7 @@ class Schema:
             )
 
     def migration(self) -> Steps[None]:
-        """Bring the tables to this version, in a transaction that nobody else has at the same time."""
+        """Bring the tables to this version, in a transaction that no other process runs at the same time."""
         version = yield from self.version()
         table = f"{self._dot}{self._version_table}"
         if self._place and not (yield Query(_SCHEMA_EXISTS, (self._place,))).rows:
@@ -123,14 +123,14 @@ class Schema:
 
 
 def quoted(schema: str) -> str:
-    """A schema's name with a dot, as it stands before that of a table."""
+    """A schema's quoted name with a dot, to put before a table's name."""
     if "\0" in schema:
         raise ConfigurationError(f"{schema!r} is no name of a schema")
     return '"{}".'.format(schema.replace('"', '""')) if schema else ""
 
 
 def google_adk(columns: Mapping[str, Collection[str]]) -> str | None:
-    """Which releases of google-adk make such tables (their names, with their columns); None: none does."""
+    """The releases of google-adk that make these tables (their names, with their columns), or None."""
     events = columns.get("events", ())
     if not {"app_states", "user_states", "sessions"} <= columns.keys() or "invocation_id" not in events:
         return None

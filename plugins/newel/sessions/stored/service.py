@@ -61,7 +61,7 @@ class StoredSessionService(Leasing, SharedSessionStore):
         self._reader = SessionReader(database, live_sessions)
 
     def reach(self, through: Callable[[Database], Database]) -> None:
-        """Reach the database through another one, such as a cache in front of it; before the store is used."""
+        """Reach the database through another one, such as a cache in front of it. Call it before the first use."""
         self._database = through(self._database)
         self._reader = SessionReader(self._database, self._reader.logs.most)
 
@@ -106,7 +106,7 @@ class StoredSessionService(Leasing, SharedSessionStore):
     async def list_page(
         self, *, app_name: str, user_id: str | None = None, size: int = 100, after: str | None = None
     ) -> SessionPage:
-        """At most `size` sessions, by user and in the order of their creation, behind the page that gave `after`."""
+        """At most `size` sessions, by user and in order of creation, after the page that gave `after`."""
         behind_it = read_place(after, size)
         entries = await self._database.read(Listing(app_name, user_id, size + 1, behind_it))
         sessions = [view_of(key, row, state, []) for key, row, state in entries[:size]]
@@ -138,10 +138,10 @@ class StoredSessionService(Leasing, SharedSessionStore):
         self._reader.logs.forget(key)
 
     async def append_event(self, session: Session, event: Event) -> Event:
-        """Commit `event`, then apply it to `session`: a view of the log or a copy, also a stale one.
+        """Commit `event`, then apply it to `session`: a view of the log or a copy, even a stale one.
 
         Raises a SessionError that leaves `session`, `event` and the store as they were, with one exception:
-        where another process was first, StaleSessionError comes with `session` brought up to date.
+        where another process wrote first, StaleSessionError comes with `session` brought up to date.
         """
         return event if event.partial else await self._append(session, event, out_of_band=False)
 
@@ -170,7 +170,7 @@ class StoredSessionService(Leasing, SharedSessionStore):
                 catch_up(session, log)
                 if session.lease or seen >= log.foreign:
                     continue  # what came in was out of band, or the session is this view's: the event goes after it
-                check_new(log, event)  # one whose acknowledgement was lost is there, not stale
+                check_new(log, event)  # an event whose acknowledgement was lost exists: it is not stale
                 error.event = event
                 raise
             except SessionNotFoundError:
@@ -179,7 +179,7 @@ class StoredSessionService(Leasing, SharedSessionStore):
             return event
 
     async def append_out_of_band(self, *, app_name: str, user_id: str, session_id: str, event: Event) -> Event:
-        """Append beside whoever runs the session: behind what is there, and without ending that run."""
+        """Append beside a run of the session: at the end of the log, and without ending that run."""
         view = await self.open(app_name=app_name, user_id=user_id, session_id=session_id)
         if view is None:
             raise SessionNotFoundError(f"the session {brief(session_id)!r} does not exist; the event is not stored")
@@ -190,30 +190,30 @@ class StoredSessionService(Leasing, SharedSessionStore):
                 continue
 
     async def tail(self, *, app_name: str, user_id: str, session_id: str, after: int) -> list[Event]:
-        """The committed events behind the first `after`, in order."""
+        """The committed events after the first `after`, in order."""
         view = await self.open(app_name=app_name, user_id=user_id, session_id=session_id)
         return view.events[after:] if view is not None else []
 
     async def bring(self, bring: Bring) -> int:
-        """Add events that another store has, many at once: see `Bring`."""
+        """Add events from another store, many at once: see `Bring`."""
         check_names(*bring.key)
         return await self._database.commit(bring)
 
     async def bring_shared(self, bring: BringShared) -> None:
-        """Add the keys of an app's and a user's state that are not there."""
+        """Add the keys of an app's and a user's state that do not exist yet."""
         check_names(*bring.key)
         await self._database.commit(bring)
 
     async def present(self, key: Key, first: int, most: int) -> tuple[int | None, EventRows]:
-        """A session's version (None: there is none), and at most so many of its events in their stored form."""
+        """A session's version (None: no such session), and at most `most` of its stored events from `first` on."""
         return await self._database.read(Present(key, first, most))
 
     async def vacuum(self) -> None:
-        """Give back the room of what was deleted. An SQLite file is written anew: nothing deleted is left in it."""
+        """Give back the space of deleted data. An SQLite file is rewritten: nothing deleted is left in it."""
         await self._database.vacuum()
 
     async def backup(self, target: str | os.PathLike[str]) -> None:
-        """Copy an SQLite file, as it is at one moment and while others write, to `target`, which must not be there.
+        """Copy an SQLite file, as it is at one moment and while others write, to `target`, which must not exist.
 
         Raises ConfigurationError where the store is a server's database, or the copy cannot be written; then nothing
         is left at `target`.
@@ -221,7 +221,7 @@ class StoredSessionService(Leasing, SharedSessionStore):
         await self._database.backup(os.fspath(target))
 
     async def close(self) -> None:
-        """Commit what is on its way and close; the service cannot be used any more."""
+        """Commit pending writes and close; the service cannot be used afterwards."""
         await self._database.close()
 
     async def __aenter__(self) -> Self:
@@ -238,7 +238,7 @@ def _new_key(app_name: str, user_id: str, session_id: str | None) -> Key:
 
 
 def _applied(append: Append, event: Event, start: float, appended: Appended) -> None:
-    """What an append that was committed changes here."""
+    """Apply a committed append to its lease and its view."""
     lease = append.lease
     if lease is not None:
         if not lease.taken:

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from newel.sessions.stored.dialects import Dialect
 
-#: What an append does about the lease: its view holds none (or none that is prolonged), holds it, or takes it.
+#: How an append treats the lease: its view holds none (or none that is prolonged), holds it, or takes it.
 Hold = Literal["none", "held", "taking"]
 _TYPES = {"int": "bigint", "real": "double precision", "text": "text", "texts": "text[]"}
 
@@ -59,7 +59,7 @@ class Statements:
 
     @cached_property
     def row(self) -> str:
-        """A session: the app, the user and its id."""
+        """Selects a session: the app, the user and its id."""
         return f"SELECT {self._columns} FROM {self._sessions} WHERE {self._key}"
 
     @cached_property
@@ -78,7 +78,7 @@ class Statements:
 
     @cached_property
     def tail(self) -> str:
-        """Events: the session's number, the first sequence number, and the one behind the last."""
+        """Selects events: the session's number, the first sequence number, and the one after the last."""
         return (
             f"SELECT sequence, data FROM {self._events} WHERE session = ?1 AND sequence >= ?2 AND sequence < ?3 "
             f"ORDER BY sequence"
@@ -86,26 +86,26 @@ class Statements:
 
     @cached_property
     def tail_since(self) -> str:
-        """The same of a time (?4) and later."""
+        """The same, of a time (?4) and later."""
         return self.tail.replace("ORDER", f"AND timestamp >= {self._instant(4)} ORDER")
 
     @cached_property
     def present(self) -> str:
-        """What stands in the way of an append: the session's number, and the sequence number that it wants."""
+        """Selects what prevents an append: the session's number, and the sequence number of the append."""
         holder = f"CASE WHEN lease_until > {self.dialect.now} THEN owner END"
         event = f"SELECT data FROM {self._events} WHERE session = ?1 AND sequence = ?2"
         return f"SELECT version, lease, {holder}, ({event}) FROM {self._sessions} WHERE number = ?1"
 
     @cached_property
     def of_app(self) -> str:
-        """The state of an app."""
+        """Selects the state of an app."""
         return f"SELECT {self.dialect.key}, value FROM {self._at}app_state WHERE app_name = {self._p(1)}"
 
     def _page(self, of_user: bool, after: bool, bounded: bool) -> tuple[str, str, str]:
-        """A list: the rows, their own states, and the states of their users.
+        """Select a list: the rows, their own states, and the states of their users.
 
-        The values are the app, the user (?2), behind whom and which number the page begins (?2, ?3), and its size
-        (?4). Where they are not asked for, they are not looked at.
+        The values are the app, the user (?2), the user and the number after which the page begins (?2, ?3), and its
+        size (?4). Values that the list does not need are ignored.
         """
         key, user, number = self.dialect.key, self._p(2), self._p(3, "int")
         where = f"app_name = {self._p(1)}"
@@ -127,7 +127,7 @@ class Statements:
 
     @cached_property
     def create(self) -> str:
-        """A session: the app, the user, its id, the time and the version."""
+        """Inserts a session: the app, the user, its id, the time and the version."""
         time = self._instant(4)
         insert = (
             f"INSERT INTO {self._sessions} (app_name, user_id, id, create_time, update_time, version, in_band) VALUES "
@@ -137,13 +137,13 @@ class Statements:
 
     @cached_property
     def creation(self) -> str:
-        """Whether just this session was created: by an attempt whose answer was lost."""
+        """Selects just this session, if an attempt whose answer was lost created it."""
         time = self._instant(4)
         return f"SELECT number FROM {self._sessions} WHERE {self._key} AND create_time = {time} AND version = ?5"
 
     @cached_property
     def copy(self) -> str:
-        """The events of another session: the new number, the old one, and how many."""
+        """Copies the events of another session: the new number, the old one, and how many."""
         columns = "sequence, timestamp, data"
         return (
             f"INSERT INTO {self._events} (session, {columns}) SELECT {self._p(1, 'int')}, {columns} "
@@ -152,7 +152,7 @@ class Statements:
 
     @cached_property
     def delete(self) -> tuple[str, ...]:
-        """The session's row, its state and its events. The row first: who appends meanwhile waits for it."""
+        """Delete the session's row, its state and its events. The row first: an append made meanwhile waits for it."""
         return (
             f"DELETE FROM {self._sessions} WHERE number = ?1",
             f"DELETE FROM {self._at}session_state WHERE session = ?1",
@@ -161,7 +161,7 @@ class Statements:
 
     @cached_property
     def vacuum(self) -> tuple[str, ...]:
-        """Gives back the room of what was deleted; each stands in no transaction."""
+        """Give back the space of deleted data; none of them may run in a transaction."""
         tables = ("sessions", "events", *(scope.table for scope in SCOPES))
         return tuple(f"{self.dialect.vacuum} {self._at}{table}" for table in tables)
 
@@ -169,25 +169,25 @@ class Statements:
 
     @cached_property
     def take(self) -> str:
-        """The lease: the session's key, the owner, the seconds, and an owner who is known to be dead."""
+        """Takes the lease: the session's key, the owner, the seconds, and an owner that is known to be dead."""
         free = self._free(4, 6)
         return self._returning(f"UPDATE {self._sessions} SET {self._taking(4, 5)} WHERE {self._key} AND {free}")
 
     @cached_property
     def prolong(self) -> str:
-        """The lease: the session's number, the epoch, and the seconds."""
+        """Prolongs the lease: the session's number, the epoch, and the seconds."""
         return self._lease_update(f"lease_until = {self._later(3)}")
 
     @cached_property
     def give_back(self) -> str:
-        """The lease: the session's number and the epoch."""
+        """Gives the lease back: the session's number and the epoch."""
         return self._lease_update("owner = NULL, lease_until = NULL")
 
     def _lease_update(self, change: str) -> str:
         return self._returning(f"UPDATE {self._sessions} SET {change} WHERE number = ?1 AND lease = ?2")
 
     def _free(self, owner: int, before: int) -> str:
-        """Whether nobody else has the lease."""
+        """The condition that no other owner has the lease."""
         return (
             f"(owner IS NULL OR owner = {self._p(owner)} OR owner = {self._p(before)} "
             f"OR lease_until <= {self.dialect.now})"
@@ -200,20 +200,20 @@ class Statements:
 
     @cached_property
     def add(self) -> str:
-        """An event: the session's number, the sequence number, the time and the data."""
+        """Inserts an event: the session's number, the sequence number, the time and the data."""
         columns = "session, sequence, timestamp, data"
         return f"INSERT INTO {self._events} ({columns}) VALUES (?1, ?2, {self._instant(3)}, ?4)"
 
     @cached_property
     def advance(self) -> str:
-        """Counts events that an import adds: number, version, time, and the version with them."""
+        """Counts events that an import adds: number, version, time, and the version afterwards."""
         version = self._p(4, "int")
         change = f"version = {version}, in_band = {version}, update_time = {self._instant(3)}"
         where = f"number = {self._p(1, 'int')} AND version = {self._p(2, 'int')}"
         return self._returning(f"UPDATE {self._sessions} SET {change} WHERE {where}")
 
     def _add_all(self, count: int) -> str:
-        """So many events: the session's number, then the sequence number, the time and the data of each."""
+        """Inserts `count` events: the session's number, then the sequence number, the time and the data of each."""
         rows = (
             f"({self._p(1, 'int')}, {self._p(n, 'int')}, {self._instant(n + 1)}, {self._p(n + 2)})"
             for n in range(2, 2 + 3 * count, 3)
@@ -221,17 +221,17 @@ class Statements:
         return f"INSERT INTO {self._events} (session, sequence, timestamp, data) VALUES {', '.join(rows)}"
 
     def _put_new(self, scope: Scope) -> str:
-        """Writes one key of a scope where it is not there: its owners, the key and the value."""
+        """Writes one key of a scope where it does not exist: its owners, the key and the value."""
         unless = self.dialect.unless_there or "ON DUPLICATE KEY UPDATE value = value"
         return f"{self._put(scope).removesuffix(self._replacing(scope))}{unless}"
 
     def _count(self, hold: Hold) -> str:
         """Counts an event, takes or prolongs the lease: number, version, time, (data), then what `hold` needs.
 
-        It returns the epoch where that is asked for: returned rows cost SQLite as much as the update.
+        It returns the epoch only where that is needed: returned rows cost SQLite as much as the update.
 
         "none": the epoch (0: none) and whether it is out of band. "held": the epoch and the seconds. "taking": the
-        owner, the seconds, and who is known to be dead.
+        owner, the seconds, and the owner that is known to be dead.
         """
         version = self._p(2, "int")
         change = f"version = {version} + 1, update_time = {self._instant(3)}, in_band = "
@@ -252,8 +252,8 @@ class Statements:
     def _append(self, hold: Hold, shape: Shape) -> str:
         """The whole append as one statement.
 
-        The values are those of `count`, then for each scope that `shape` names its owners, the keys and the values,
-        and for each in which keys go its owners and the keys.
+        The values are those of `count`; then, for each scope that `shape` writes, its owners, the keys and the values;
+        then, for each scope in which it removes keys, its owners and the keys.
         """
         place = {"none": 7, "held": 7, "taking": 8}[hold]
         columns = "session, sequence, timestamp, data"

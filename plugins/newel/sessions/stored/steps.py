@@ -51,11 +51,11 @@ class Batch:
         return self._added[id(log)][2] if id(log) in self._added else []
 
     def add(self, log: EventLog, sequence: int, event: Event) -> None:
-        """Let `log` have `event` when the transaction is committed."""
+        """Add `event` to `log` when the transaction is committed."""
         self._added.setdefault(id(log), (log, sequence, []))[2].append(event)
 
     def grow(self) -> None:
-        """Bring the committed events to their logs."""
+        """Add the committed events to their logs."""
         for log, first, events in self._added.values():
             log.grow(first, events)
 
@@ -65,18 +65,18 @@ class Write(Protocol[R_co]):
 
     @property
     def single(self) -> bool:
-        """Whether one statement makes it, where the database can say all of it in one."""
+        """Whether it is a single statement, where the database can express all of it in one."""
 
     def steps(self, sql: Statements, batch: Batch) -> Generator[Query, Reply, R_co]:
         """Its statements, one transaction."""
 
 
 class Read(Protocol[R_co]):
-    """A question."""
+    """A query that changes nothing."""
 
     @property
     def many(self) -> bool:
         """Whether the answer may have so many rows that getting them takes long."""
 
     def steps(self, sql: Statements) -> Generator[Query, Reply, R_co]:
-        """Its statements; what belongs together is one of them."""
+        """Its statements; values that belong together come from one of them."""

@@ -1,6 +1,6 @@
 """The stored form of events that are texts alone, as most are, at a quarter of what the general form costs.
 
-It is the same form, and what is read of it is known without reading: a text and a number come back as they were.
+It is the same form. What a reader will see is known without reading it back: texts and numbers do not change.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NO_SPARSE: Any = Event(author="").sparse_values
 
 
 def encode_texts(event: Event) -> tuple[Event, bytes] | None:
-    """The event as it is read back, not frozen yet, and its JSON; None where there is more to it than texts."""
+    """The event as it is read back, not frozen yet, and its JSON; None where it holds more than texts."""
     content = event.content
     if (
         event.__class__ is not Event
@@ -41,7 +41,7 @@ def encode_texts(event: Event) -> tuple[Event, bytes] | None:
     texts = _texts(content.parts)
     if texts is None or not event.id or not event.id.__class__ is event.author.__class__ is str:
         return None
-    # Each by its own line: this is on the way of every append.
+    # One check a line, for speed: every append passes through here.
     if event.invocation_id.__class__ is not str or (event.branch or "").__class__ is not str:
         return None
     return _encoded(event, content.role, texts) if (content.role or "").__class__ is str else None
@@ -81,7 +81,7 @@ def _encoded(event: Event, role: str | None, texts: list[str]) -> tuple[Event, b
 
 
 def decode_texts(data: str | bytes) -> Event | None:
-    """The event of what `encode_texts` gave, not frozen yet; None where there is more to it, or it is damaged."""
+    """The event of JSON from `encode_texts`, not frozen yet; None where it holds more than texts, or is damaged."""
     if data[: len(_BEGINNING)] not in (_BEGINNING, _BEGINNING.decode()):  # nearly all that have more show it here
         return None
     try:

@@ -27,14 +27,14 @@ from newel_kernel import (
 
 @dataclass(slots=True)
 class Create:
-    """Makes a session, also as a copy of the first `events` of another; the result is its row and state."""
+    """Creates a session, possibly as a copy of the first `events` of another; the result is its row and state."""
 
     key: Key
     time: float
     change: StateChange
     source: int = 0
     events: int = 0
-    #: Whether an attempt was made before, whose answer was lost.
+    #: Whether an earlier attempt was made whose answer was lost.
     again: bool = False
 
     @property
@@ -77,7 +77,7 @@ class Append:
     lease: Lease | None
     stored: StoredEvent
     change: StateChange | None
-    #: Beside whoever runs the session: no view is stale for it.
+    #: Beside a run of the session: it makes no view stale.
     out_of_band: bool = False
 
     @property
@@ -126,7 +126,7 @@ class Append:
         return self.lease.owner, self.lease.seconds, self.lease.before
 
     def _stored_before(self, sql: Statements, version: int) -> Steps[int]:
-        """The epoch, where an attempt whose answer was lost has stored this event; else why it cannot be stored."""
+        """The epoch, where an attempt whose answer was lost has stored this event; else raises the reason."""
         rows = (yield Query(sql.present, (self.log.number, version))).rows
         outcome = f"event {self.stored.event.id} is not stored"
         if not rows:
@@ -162,11 +162,11 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """Takes the lease of a session; the result is its epoch, or None where somebody else has it."""
+    """Takes the lease of a session; the result is its epoch, or None where another owner has it."""
 
     key: Key
     owner: str
-    #: Who had it before, and is known to be dead.
+    #: The owner that had it before, if it is known to be dead.
     before: str | None
     seconds: float
 
@@ -206,7 +206,7 @@ class Prolong:
 
 
 def prolong_of(lease: Lease) -> Prolong:
-    """What prolongs a lease that is held."""
+    """The write that prolongs a lease that is held."""
     return Prolong(lease.number, lease.view.lease, lease.seconds)
 
 
@@ -217,7 +217,7 @@ def _bytes(data: Data) -> bytes:
 def scopes_of(
     sql: Statements, key: Key, number: int, change: StateChange
 ) -> Iterator[tuple[Scope, tuple[object, ...], Changes]]:
-    """Each scope with its owners and changes; the keys in one order, so that two writers never wait for each other."""
+    """Each scope with its owners and changes; the keys in a fixed order, so that two writers never deadlock."""
     stored = sql.dialect.stored
     app, user = stored(key.app_name), stored(key.user_id)
     owners: Sequence[tuple[object, ...]] = ((app,), (app, user), (number,))

@@ -1,1 +1,1 @@
-"""What every store of artifacts has to do, as checks for whoever writes one."""
+"""Checks of what every artifact store must do, for authors of stores."""

@@ -23,7 +23,7 @@ _METADATA = {"by": "ada", "n": 2**70, "f": 0.1 + 0.2, "none": None, "deep": [{"Ã
 
 
 async def versions_count_from_zero(place: ArtifactPlace) -> None:
-    """Each save has the next number; None is the latest."""
+    """Each save gets the next number; None means the latest."""
     store, where = place.service(), place.at()
     same(await store.list_versions(**where, filename="a"), [])
     same(await store.load_artifact(**where, filename="a"), None)
@@ -35,7 +35,7 @@ async def versions_count_from_zero(place: ArtifactPlace) -> None:
 
 
 async def a_part_comes_back_as_it_was(place: ArtifactPlace) -> None:
-    """Texts, data and addresses, with their metadata; a dict is taken for a part."""
+    """Texts, data and addresses, with their metadata; a dict is accepted as a part."""
     store, where = place.service(), place.at()
     file = FileData(file_uri="gs://b/x.pdf", mime_type="application/pdf")
     parts = (
@@ -60,7 +60,7 @@ async def a_part_comes_back_as_it_was(place: ArtifactPlace) -> None:
 
 
 async def a_large_artifact_comes_back(place: ArtifactPlace) -> None:
-    """Also one that goes up and down in parts."""
+    """Even one that is uploaded and downloaded in parts."""
     store, where = place.service(), place.at()
     for part in (binary(bytes(range(251)) * 80_000), Part(text="Ã¤" * 5_000_000)):
         number = await store.save_artifact(**where, filename="a", artifact=part)
@@ -68,7 +68,7 @@ async def a_large_artifact_comes_back(place: ArtifactPlace) -> None:
 
 
 async def parts_are_the_callers(place: ArtifactPlace) -> None:
-    """What was given or loaded can be changed without changing the store."""
+    """A part that was saved or loaded can be changed without changing the store."""
     store, where = place.service(), place.at()
     part = Part(text="kept")
     await store.save_artifact(**where, filename="a", artifact=part)
@@ -80,7 +80,7 @@ async def parts_are_the_callers(place: ArtifactPlace) -> None:
 
 
 async def a_blank_version_is_no_artifact(place: ArtifactPlace) -> None:
-    """Such as a rewind saves in place of what was not there."""
+    """A rewind saves such a version where an artifact did not exist."""
     store, where = place.service(), place.at()
     for part in (binary(b""), Part(text="")):
         await store.save_artifact(**where, filename="a", artifact=Part(text="x"))
@@ -89,7 +89,7 @@ async def a_blank_version_is_no_artifact(place: ArtifactPlace) -> None:
 
 
 async def what_cannot_be_kept_is_refused(place: ArtifactPlace) -> None:
-    """A part without content, metadata without a JSON form: before anything is written."""
+    """A part without content, or metadata without a JSON form, is refused before anything is written."""
     store, where = place.service(), place.at()
     for part in (Part(), Part(function_call=FunctionCall(name="f"))):
         await refused(store.save_artifact(**where, filename="a", artifact=part), ConfigurationError)
@@ -100,7 +100,7 @@ async def what_cannot_be_kept_is_refused(place: ArtifactPlace) -> None:
 
 
 async def names_that_lead_elsewhere_are_refused(place: ArtifactPlace) -> None:
-    """Whether they are read or written."""
+    """For reading as for writing."""
     store, where = place.service(), place.at()
     for name in _REFUSED:
         await refused(store.save_artifact(**where, filename=name, artifact=Part(text="x")), ConfigurationError)
@@ -109,7 +109,7 @@ async def names_that_lead_elsewhere_are_refused(place: ArtifactPlace) -> None:
 
 
 async def any_other_name_will_do(place: ArtifactPlace) -> None:
-    """And none is taken for another."""
+    """And no name is taken for another."""
     store, where = place.service(), place.at()
     for name in _NAMES:
         await store.save_artifact(**where, filename=name, artifact=Part(text=name))
@@ -146,7 +146,7 @@ async def scopes_do_not_mix(place: ArtifactPlace) -> None:
 
 
 async def deleting_takes_every_version(place: ArtifactPlace) -> None:
-    """And nothing else; a name that is not there is none less."""
+    """And nothing else; deleting an unknown name does nothing."""
     store, where = place.service(), place.at()
     for name in ("a", "a", "b"):
         await store.save_artifact(**where, filename=name, artifact=Part(text="x"))
@@ -158,7 +158,7 @@ async def deleting_takes_every_version(place: ArtifactPlace) -> None:
 
 
 async def one_version_is_deleted(place: ArtifactPlace) -> None:
-    """The others keep their numbers; `stored` names what is left."""
+    """The others keep their numbers; `stored` names those that are left."""
     store, where = place.service(), place.at()
     for name in ("a", "a", "a", "user:b"):
         await store.save_artifact(**where, filename=name, artifact=Part(text=name))
@@ -175,7 +175,7 @@ async def one_version_is_deleted(place: ArtifactPlace) -> None:
 
 
 async def a_session_goes_with_its_artifacts(place: ArtifactPlace) -> None:
-    """Its user's stay, and so do those of a session whose id begins alike."""
+    """Its user's artifacts stay, and so do those of a session whose id begins alike."""
     store, where, other = place.service(), place.at(), place.at("s1")
     for one in (where, other):
         for name in ("a", "a", "user:b", "x" * 1000):
@@ -188,12 +188,12 @@ async def a_session_goes_with_its_artifacts(place: ArtifactPlace) -> None:
 
 
 async def concurrent_saves_have_numbers_of_their_own(place: ArtifactPlace) -> None:
-    """Within a service."""
+    """Within one service."""
     await _all_save(place, 1)
 
 
 async def two_services_never_take_one_number(place: ArtifactPlace) -> None:
-    """Whoever comes second takes the next; each loads what the other has saved."""
+    """The second save takes the next number; each service loads what the other has saved."""
     await _all_save(place, 2)
 
 

@@ -59,12 +59,12 @@ class Bench:
 
 
 async def turn(connection: BaseLlmConnection) -> list[LlmResponse]:
-    """What one call of `receive` gives."""
+    """The responses of one call of `receive`."""
     return [response async for response in connection.receive()]
 
 
 async def until_lost(connection: BaseLlmConnection) -> tuple[list[LlmResponse], BaseException | None]:
-    """What comes until the connection has ended, and the error that it ended with."""
+    """The responses until the connection has ended, and the error that it ended with."""
     responses: list[LlmResponse] = []
     while True:
         before = len(responses)
@@ -103,7 +103,7 @@ def sound_turn(*chunks: bytes, transcript: tuple[str, ...]) -> list[Shape]:
 
 
 def sound(data: bytes = CHUNK_IN) -> Blob:
-    """A chunk of a microphone."""
+    """A chunk of sound from a microphone."""
     return Blob(data=data, mime_type="audio/pcm;rate=16000")
 
 

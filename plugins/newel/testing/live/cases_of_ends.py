@@ -1,4 +1,4 @@
-"""How live connections end, and how they do not begin."""
+"""How live connections end, or fail to begin."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from newel.testing.live.shapes import shapes
 from newel.testing.live.steps import Close, Drop, Pause
 from newel_types import SessionResumptionConfig
 
-#: Closes after which the session may go on over another connection, and those that refuse it.
+#: Close codes after which the session may continue over another connection, and codes that refuse it.
 LOSSES, REFUSALS = (1000, 1001, 1006, 1011), (1007, 1008)
 
 
@@ -35,7 +35,7 @@ async def closing(bench: Bench) -> None:
 
 
 async def a_loss(bench: Bench, code: int) -> None:
-    """It is raised with its code, and no text of it has the key."""
+    """It is raised with its code, and none of its texts has the key."""
     d = bench.dialect
     end = Drop() if code == 1006 else Close(code, f"own: {d.key}")
     async with bench.connected(d.question(), d.text("half", "way")[:-3], end) as connection:
@@ -52,7 +52,7 @@ async def a_loss(bench: Bench, code: int) -> None:
 
 
 async def a_refusal(bench: Bench, code: int) -> None:
-    """It is one error response that names code, provider and connection, and not the key; then it is over."""
+    """It is one error response that names code, provider and connection, and not the key; then the connection ends."""
     d = bench.dialect
     async with bench.connected(d.question(), Close(code, f"own: {d.key}")) as connection:
         await connection.send_content(user("hi"))
@@ -99,7 +99,7 @@ async def _failure(bench: Bench) -> Exception:
 
 
 async def going_away_with_time_left(bench: Bench) -> None:
-    """It is told with the handle, the turn goes on, and the next connection resumes."""
+    """It is reported with the handle, the turn continues, and the next connection resumes."""
     d = bench.dialect
     away = [gemini_messages.resumption("h-1"), gemini_messages.go_away(5)]
     resumption = SessionResumptionConfig()

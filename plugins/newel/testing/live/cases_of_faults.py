@@ -1,4 +1,4 @@
-"""What goes wrong within a live connection: cuts, stalls, messages that nobody can read, and floods."""
+"""What goes wrong within a live connection: cuts, stalls, unreadable messages, and floods."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MIB = 1 << 20
 
 
 def long_session(d: Dialect) -> list[ScriptStep]:
-    """A session of thirty messages and more: text, a call, its result, sound."""
+    """A session of thirty messages or more: text, a call, its result, sound."""
     pieces = [f"{number} " for number in range(12)]
     talk = [
         *d.question(),
@@ -47,7 +47,7 @@ _SAYS: tuple[Content, ...] = (user("count"), user("add"), results(**{"c-1": 1}),
 
 
 async def a_cut_at_each_message(bench: Bench) -> None:
-    """What came before the cut is passed on, nothing half is passed on as whole, and the loss is told."""
+    """What came before the cut is passed on, nothing half is passed on as whole, and the loss is reported."""
     script = long_session(bench.dialect)
     places = [place for place, step in enumerate(script) if isinstance(step, dict)]
     assert len(places) >= 30
@@ -102,7 +102,7 @@ async def _flood(connection: BaseLlmConnection) -> None:
 
 
 async def messages_that_cannot_be_read(bench: Bench) -> None:
-    """Each is one error response, and the session goes on."""
+    """Each is one error response, and the session continues."""
     d = bench.dialect
     wrong = [Raw('{"nope'), Raw("[1]"), Raw(b"\xff\xfe"), Raw("5")]
     async with bench.connected(d.question(), wrong, d.text("on")) as connection:
@@ -113,7 +113,7 @@ async def messages_that_cannot_be_read(bench: Bench) -> None:
 
 
 async def messages_of_unknown_kinds(bench: Bench) -> None:
-    """They are told once, and unknown fields never."""
+    """They are reported once; unknown fields are never reported."""
     d = bench.dialect
     messages = [{**message, "novelty": {"x": 1}} for message in d.text("on")]
     async with bench.connected(d.question(), d.unknown(), d.unknown(), messages) as connection:
@@ -122,7 +122,7 @@ async def messages_of_unknown_kinds(bench: Bench) -> None:
 
 
 async def an_error_of_the_service(bench: Bench) -> None:
-    """It is one error response, without the key, and the session goes on."""
+    """It is one error response, without the key, and the session continues."""
     d = bench.dialect
     async with bench.connected(d.question(), d.error(f"own: {d.key}"), d.text("on")) as connection:
         await connection.send_content(user("hi"))
@@ -132,7 +132,7 @@ async def an_error_of_the_service(bench: Bench) -> None:
 
 
 async def a_huge_message(bench: Bench) -> None:
-    """Up to the limit it is passed on; beyond it is one error response that names the setting."""
+    """Up to the limit it is passed on; beyond the limit, one error response names the setting."""
     d = bench.dialect
     large = CHUNK_OUT * 2_500  # 2.4 MB, and 3.2 MB on the wire
     async with bench.connected(d.question(), d.sound(large), modality="AUDIO") as connection:
@@ -165,7 +165,7 @@ async def sound_that_comes_faster_than_it_is_taken(bench: Bench) -> None:
 
 
 async def cancelling(bench: Bench) -> None:
-    """A task that receives can be cancelled, and another one goes on from there."""
+    """A task that receives can be cancelled, and another one continues from there."""
     d = bench.dialect
     async with bench.connected(d.question(), d.listened(1), d.text("late")) as connection:
         await connection.send_content(user("hi"))

@@ -24,7 +24,7 @@ _CALL: list[Shape] = [("calls", [("add", {"a": 1})]), ("results", [("add", {"sum
 
 
 async def a_conversation(bench: Bench, distribution: str = "adk") -> None:
-    """The events and what is stored of them are the same whoever the provider is."""
+    """The events, and those that are stored, are the same for every provider."""
     talk = Talk(LONG.says, LONG.turns, distribution=distribution)
     got = await converse(bench, talk, long_session(bench.dialect))
     assert got.error is None, got.error
@@ -43,7 +43,7 @@ async def a_conversation(bench: Bench, distribution: str = "adk") -> None:
 
 
 async def a_run_cut_at_each_message(bench: Bench) -> None:
-    """Without a handle the loss is raised; what is stored is whole, paired, and once."""
+    """Without a handle the loss is raised; the stored events are whole, paired, and there once."""
     script = long_session(bench.dialect)
     whole = await converse(bench, LONG, script)
     for place, step in enumerate(script):
@@ -62,7 +62,7 @@ def _is_start(got: Outcome, whole: Outcome, where: str) -> None:
 
 
 async def a_run_cut_at_each_message_that_resumes(bench: Bench) -> None:
-    """The session goes on over another connection; nothing is stored by half, or twice."""
+    """The session continues over another connection; nothing is stored half, or twice."""
     script = long_session(bench.dialect)
     config = RunConfig(response_modalities=["TEXT"], session_resumption=SessionResumptionConfig())
 
@@ -86,7 +86,7 @@ def _sees_again(seen: list[Shape], event: Event) -> bool:
 
 
 async def a_run_that_is_told_to_go(bench: Bench) -> None:
-    """The change-over is at the end of the turn."""
+    """The change to the next connection comes at the end of the turn."""
     d = bench.dialect
     away = [gemini_messages.resumption("h-1"), gemini_messages.go_away(20)]
     talk = Talk({0: [user("hi")], 1: [user("on")]}, turns=2)
@@ -120,7 +120,7 @@ async def a_run_that_is_refused(bench: Bench, code: int) -> None:
 
 
 async def a_run_with_a_wrong_key(bench: Bench) -> None:
-    """It is raised, whoever the provider is, and says so without the key."""
+    """It is raised, for every provider, and says so without the key."""
     bench.server.api_key = "another-key"
     got = await converse(bench, ONE, [])
     assert isinstance(got.error, ModelError), repr(got.error)
@@ -150,7 +150,7 @@ async def a_run_that_is_left_while_its_service_stalls(bench: Bench) -> None:
 
 
 async def a_run_with_messages_that_cannot_be_read(bench: Bench) -> None:
-    """They are error events, and the turn goes on."""
+    """They are error events, and the turn continues."""
     d = bench.dialect
     got = await converse(bench, ONE, [*d.question(), Raw('{"no'), d.unknown(), *d.text("on")])
     assert got.error is None, got.error
@@ -169,7 +169,7 @@ async def a_run_whose_consumer_is_slow(bench: Bench) -> None:
 
 
 async def a_run_of_speech(bench: Bench) -> None:
-    """Transcriptions are what history keeps."""
+    """The history keeps transcriptions."""
     d = bench.dialect
     script = [*d.listened(3), *d.speech("what", " now"), *d.sound(CHUNK_OUT, transcript=("no", " idea"))]
     got = await converse(bench, Talk({0: [sound()] * 3}, config=RunConfig()), script)

@@ -1,4 +1,4 @@
-"""What is said over a live connection, both ways."""
+"""What is said over a live connection, in both directions."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ async def calls_and_their_results(bench: Bench) -> None:
 
 
 async def results_that_come_one_by_one(bench: Bench) -> None:
-    """Results of tools that do not block come when they are there."""
+    """Results of tools that do not block come when they are ready."""
     d = bench.dialect
     requests = (("add", {"a": 1}, "c-1"), ("add", {"a": 2}, "c-2"))
     script = [*d.question(), *d.calls(*requests), *d.answered(), *d.text("one"), *d.answered(), *d.text("two")]
@@ -167,7 +167,7 @@ async def images_and_the_end_of_a_stream(bench: Bench) -> None:
 
 
 async def activity_that_the_client_marks(bench: Bench) -> None:
-    """The service takes the marks where it was told that they come."""
+    """The service accepts the marks where it was told to expect them."""
     d = bench.dialect
     manual = {"automatic_activity_detection": {"disabled": True}}
     async with bench.connected(d.listened(5), d.text("yes"), realtime_input_config=manual) as connection:
@@ -179,7 +179,7 @@ async def activity_that_the_client_marks(bench: Bench) -> None:
 
 
 async def what_cannot_be_sent_is_a_value_error(bench: Bench) -> None:
-    """Nothing of it was sent, and the session goes on."""
+    """None of it is sent, and the session continues."""
     d = bench.dialect
     async with bench.connected(d.question(), d.text("on")) as connection:
         for wrong in (Content(role="user", parts=[Part(inline_data=sound())]), Content(role="user", parts=[])):

@@ -13,7 +13,7 @@ from newel.testing.live import cases_of_ends, cases_of_faults, cases_of_runs, ca
 from newel.testing.live.bench import Bench, Run
 from newel.testing.live.dialects import Dialect
 
-#: A case may take so long, in seconds.
+#: How long a case may take, in seconds.
 _PATIENCE = 60.0
 
 

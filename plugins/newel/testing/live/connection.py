@@ -21,13 +21,13 @@ ScriptStep: TypeAlias = Json | Step
 
 @dataclass(eq=False)
 class Connection:
-    """What a client sent, what it was sent, and how it ended. Its script is what is still to come."""
+    """What a client sent, what it was sent, and how it ended. Its script holds the steps still to come."""
 
     number: int
     path: str
     headers: Mapping[str, str] = field(repr=False)
     socket: ServerConnection = field(repr=False)
-    #: Fills in what the protocol says of each message, ids for example.
+    #: Completes each message as the protocol asks, with ids for example.
     prepare: Callable[[Connection, Json], Json] = field(repr=False)
     script: deque[ScriptStep] = field(default_factory=deque)
     #: Messages go out in binary frames.

@@ -46,7 +46,7 @@ class Dialect(ABC):
 
     @contextmanager
     def serving(self) -> Iterator[LiveServer]:
-        """A running service, which the SDK finds meanwhile."""
+        """A running service; meanwhile the environment leads the SDK to it."""
         server = self.server()
         with server, mock.patch.dict(os.environ, {"NO_PROXY": "127.0.0.1", **self.variables(server)}):
             yield server
@@ -85,7 +85,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def unknown(self) -> Json:
-        """A message of a kind that nobody knows."""
+        """A message of an unknown kind."""
 
     @abstractmethod
     def error(self, message: str) -> Json:

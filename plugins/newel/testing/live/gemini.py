@@ -21,11 +21,11 @@ from newel_kernel import Json
 class GeminiLiveServer(LiveServer):
     """The SDK forces TLS where it has an API key; without a script the server answers each turn."""
 
-    binary: ClassVar[bool] = True  # as the service
+    binary: ClassVar[bool] = True  # like the service
 
     def __init__(self, port: int = 0, *, api_key: str | None = None, tls: bool = True, chunks: int = 10) -> None:
         super().__init__(port, api_key=api_key, tls=tls)
-        #: So many chunks of 20 ms make up an answer.
+        #: How many chunks of 20 ms make up an answer.
         self.chunks = chunks
         #: The handles that can be resumed.
         self.handles: set[str] = set()
@@ -41,7 +41,7 @@ class GeminiLiveServer(LiveServer):
         """See `LiveServer`; Vertex AI has a bearer token in place of the key."""
         headers = connection.headers
         key = headers.get("x-goog-api-key") or headers.get("authorization", "")
-        if "key=" in connection.path:  # where logs keep it
+        if "key=" in connection.path:  # where logs would keep it
             return False
         return bool(key) if self.api_key is None else self.api_key in key
 

@@ -44,7 +44,7 @@ def turn_complete(**more: Any) -> Json:
 
 
 def generation_complete() -> Json:
-    """The model has made its answer, which may still be playing."""
+    """The model has finished its answer, which may still be playing."""
     return content(generationComplete=True)
 
 

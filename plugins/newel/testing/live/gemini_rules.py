@@ -37,7 +37,7 @@ _FUNCTION = re.compile(r"[A-Za-z_][\w.-]{0,63}")
 
 
 def check(connection: Connection, message: Json, handles: Collection[str]) -> None:
-    """Raise a RefusedError for what is wrong; `handles` can be resumed. The path says whether it is Vertex AI."""
+    """Raise a RefusedError for a bad message; `handles` are resumable. The path says whether it is Vertex AI."""
     state = connection.state
     state["vertex"] = ".aiplatform." in connection.path
     _keys("", message, set(KINDS))

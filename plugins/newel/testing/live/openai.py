@@ -22,13 +22,13 @@ _PCM = {"type": "audio/pcm", "rate": 24_000}
 
 
 class OpenAIRealtimeServer(LiveServer):
-    """A bad event gets an error event, and the socket stays; without a script each response.create is answered."""
+    """A bad event gets an error event, and the socket stays open; without a script each response.create is answered."""
 
     def __init__(self, port: int = 0, *, api_key: str | None = None, tls: bool = False, chunks: int = 10) -> None:
         super().__init__(port, api_key=api_key, tls=tls)
-        #: So many chunks of 20 ms make up an answer.
+        #: How many chunks of 20 ms make up an answer.
         self.chunks = chunks
-        #: Kinds of events that are refused, and what is said of them.
+        #: Kinds of events that are refused, with the message of the refusal.
         self.refuses: dict[str, str] = {}
         self._ids = itertools.count(1)
 

@@ -49,7 +49,7 @@ _MOST_AUDIO = 15 * 1024 * 1024
 
 
 def check(state: Json, event: Json) -> None:
-    """Raise a RefusedError for what is wrong with an event; `state` is the conversation so far."""
+    """Raise a RefusedError for a bad event; `state` is the conversation so far."""
     kind = event.get("type")
     if kind not in _FIELDS:
         raise bad(f"Invalid value: {kind!r}. Supported values are: {', '.join(sorted(_FIELDS))}.", event, param="type")

@@ -30,7 +30,7 @@ def add(a: int) -> dict[str, int]:
 
 @dataclass(slots=True)
 class Outcome:
-    """What a run gave, what it stored, and what it raised."""
+    """What a run yielded, what it stored, and what it raised."""
 
     events: list[Event] = field(default_factory=list)
     stored: list[Event] = field(default_factory=list)
@@ -39,7 +39,7 @@ class Outcome:
     leaving: float = 0.0
 
     def check(self) -> None:
-        """No event is there twice, and each call that is stored has its one result."""
+        """Check that no event is there twice, and that each stored call has its one result."""
         for events in (self.events, self.stored):
             twice = [id_ for id_, times in Counter(event.id for event in events).items() if times > 1]
             assert not twice, f"there are events twice: {twice}"
@@ -54,18 +54,18 @@ class Talk:
 
     says: Mapping[int, Sequence[Input]]
     turns: int = 1
-    #: Left at an event; else after so many turns.
+    #: Leave the run at an event for which this is true; else after `turns` turns.
     until: Callable[[Event], bool] | None = None
     config: RunConfig = field(default_factory=lambda: RunConfig(response_modalities=["TEXT"]))
     distribution: str = "adk"
     #: Settings of the plugin ``live``.
     settings: Mapping[str, float] = field(default_factory=dict)
-    #: The consumer takes so long over each event, in seconds.
+    #: How long the consumer takes over each event, in seconds.
     pause: float = 0.0
 
 
 async def converse(bench: Bench, talk: Talk, *scripts: Sequence[ScriptStep]) -> Outcome:
-    """A live run of an agent with the tool `add`; each script is of one connection."""
+    """A live run of an agent with the tool `add`; each script is for one connection."""
     for script in scripts:
         bench.server.connection(*script)
     model = bench.dialect.model(bench.server)

@@ -1,4 +1,4 @@
-"""ScriptedLiveModel: a live model that says what it was told, when it was told to, for tests of live agents."""
+"""ScriptedLiveModel: a live model that plays a script, for tests of live agents."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from newel_types import ActivityEnd, ActivityStart, Blob, Content, FunctionCall,
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A step that waits until the client has sent `count` more of a kind: see `ScriptedConnection.sent`."""
+    """A step that waits until the client has sent `count` more inputs of a kind: see `ScriptedConnection.sent`."""
 
     kind: str
     count: int = 1
@@ -53,7 +53,7 @@ class ScriptedConnection(BaseLlmConnection):
             self.inputs_taken = 0
 
     def of(self, kind: str) -> list[Any]:
-        """What of a kind the client sent."""
+        """The inputs of a kind that the client sent."""
         return [value for one, value in self.sent if one == kind]
 
     def _took(self, kind: str, value: object) -> None:
@@ -114,7 +114,7 @@ class ScriptedConnection(BaseLlmConnection):
         await self._changed.wait()
 
     async def close(self) -> None:
-        """Close; what waits goes on."""
+        """Close; whatever waits for the client continues."""
         if not self.closed:
             self._took("close", True)
             self.closed = True
@@ -143,9 +143,9 @@ class ScriptedLiveModel(BaseLlm):
     """A model whose n-th connection follows the n-th script.
 
     A step is a text, a Blob of audio, a FunctionCall or an LlmResponse, which the model says; `Heard(kind, count)`,
-    which waits until the client has sent so many more; `Pause(seconds)`; an exception, which is raised; `CLOSED`; or a
+    which waits until the client has sent `count` more; `Pause(seconds)`; an exception, which is raised; `CLOSED`; or a
     function that gives one of these. A script whose first step is an exception cannot be connected to.
-    `connections` are what was opened, `requests` what with.
+    `connections` are the opened connections, `requests` the requests for them.
     """
 
     model: str = "scripted-live"
@@ -168,12 +168,12 @@ class ScriptedLiveModel(BaseLlm):
 
     @property
     def left(self) -> list[ScriptedConnection]:
-        """Those of them that were left."""
+        """The connections that the client has left."""
         return self._left
 
     @property
     def requests(self) -> list[LlmRequest]:
-        """With what connections were opened, and attempted."""
+        """The requests with which connections were opened or attempted."""
         return self._requests
 
     async def generate_content_async(

@@ -32,7 +32,7 @@ _MOST = 32 << 20
 
 
 class RefusedError(Exception):
-    """What the service does not accept: it closes with `code`, or with code 0 answers with `answer`."""
+    """The service does not accept a message: it closes with `code` or, where that is 0, answers with `answer`."""
 
     def __init__(self, reason: str, code: int = 1007, answer: Json | None = None) -> None:
         super().__init__(reason)
@@ -43,13 +43,13 @@ class RefusedError(Exception):
 class LiveServer(ABC):
     """A context manager. `connection` gives the next connection its script; one without a script gets answers.
 
-    `connections` holds what each client sent; `problems` what went otherwise than a script says. The server reads on
-    while a client is already gone: `settle` before asking for either.
+    `connections` holds what each client sent; `problems` what departed from a script. The server may still
+    be reading when a client has gone: call `settle` before looking at either.
     """
 
     #: Messages go out in binary frames.
     binary: ClassVar[bool] = False
-    #: So many messages of a connection are kept; later ones are counted.
+    #: How many messages of a connection are kept; later ones are only counted.
     keep: int = 2_000
 
     def __init__(self, port: int = 0, *, api_key: str | None = None, tls: bool = False) -> None:
@@ -72,14 +72,14 @@ class LiveServer(ABC):
         return self
 
     def answer_handshake(self, status: int, headers: Mapping[str, str] | None = None, body: str = "") -> Self:
-        """Answer the next handshake with a status of HTTP in place of a connection."""
+        """Answer the next handshake with an HTTP status instead of a connection."""
         self._handshakes.append((status, dict(headers or {}), body))
         return self
 
     def settle(self, seconds: float = _PATIENCE) -> None:
-        """Wait until all that was sent over connections that the clients have left is read.
+        """Wait until everything is read that was sent over connections that the clients have left.
 
-        A TimeoutError where a client has not left; one with which the server has stalled is not waited for.
+        Raises TimeoutError where a client has not left; connections on which the server has stalled do not count.
         """
         for connection in self.connections:
             if not connection.stalled and not connection.over.wait(seconds):
@@ -123,7 +123,7 @@ class LiveServer(ABC):
         """The socket is open."""
 
     async def react(self, connection: Connection, kind: str, message: Json) -> None:  # noqa: B027
-        """What the service does by itself about a message."""
+        """Do what the service does by itself on a message."""
 
     async def ready(self, connection: Connection) -> None:  # noqa: B027
         """Return when a script may begin."""
@@ -173,7 +173,7 @@ class LiveServer(ABC):
                 for connection in self.connections:
                     if connection.stalled:
                         connection.socket.transport.abort()
-        except Exception as error:  # noqa: BLE001 - whoever starts the server gets it
+        except Exception as error:  # noqa: BLE001 - the caller that starts the server gets it
             self._error = error
             self._ready.set()
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from newel_kernel import Event, LlmResponse
 from newel_types import Content, Part
 
-#: What it is, and what there is of it.
+#: The kind of a thing, and its value.
 Shape: TypeAlias = tuple[str, object]
 
 _MARKS = ("live_session_resumption_update", "go_away", "voice_activity", "tool_call_cancellation", "usage_metadata",

@@ -13,7 +13,7 @@ from newel_kernel import Json
 if TYPE_CHECKING:
     from newel.testing.live.connection import Connection
 
-#: A flood lets others run after so many messages.
+#: After how many messages a flood lets other tasks run.
 _BURST = 64
 
 
@@ -47,7 +47,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Send nothing for a while, but go on reading."""
+    """Send nothing for a while, but keep reading."""
 
     seconds: float
 

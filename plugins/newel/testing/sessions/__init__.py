@@ -1,4 +1,4 @@
-"""What every session store has to do, as checks for whoever writes one."""
+"""Checks of what every session store must do, for authors of stores."""
 
 from __future__ import annotations
 

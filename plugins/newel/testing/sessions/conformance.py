@@ -1,4 +1,4 @@
-"""session_conformance: checks that a session store does what newel needs of one, and what it says it can do."""
+"""session_conformance: checks that a session store does what newel needs of it, and what it claims to do."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from newel_kernel import ConfigurationError
 def session_checks(make: MakeStore, *, examples: int = 20) -> Mapping[str, Callable[[], None]]:
     """The checks of a store by name: each is called without arguments and raises AssertionError where it fails.
 
-    `make` makes a service over one place that the checks share: each has an app of its own there. Those that need two
-    services are left out where the store's `capabilities` say that it is not `shared`. The one named ``machine`` plays
-    random calls against a model of the contract, with hypothesis: so many `examples` of up to 20 calls.
+    `make` makes a service. All services share one place, in which each check has its own app. Checks that need two
+    services are left out where the store's `capabilities` say that it is not `shared`. The check ``machine`` plays
+    random calls against a model of the contract, with hypothesis: `examples` sequences of up to 20 calls.
     """
 
     async def traits() -> tuple[bool, bool]:

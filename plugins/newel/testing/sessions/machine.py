@@ -35,7 +35,7 @@ _apps = count(1)
 
 @dataclass
 class Model:
-    """What a session has to be; `number` tells it from others that had its id."""
+    """What a session must be; `number` distinguishes it from others that had its id."""
 
     number: int
     events: list[tuple[str, str]] = field(default_factory=list)
@@ -74,7 +74,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule(user=_WHO, name=_ID, state=_DELTA, which=st.integers(0, 1))
     def create(self, user: str, name: str, state: dict[str, Any], which: int) -> None:
-        """Create a session, which may be there."""
+        """Create a session, which may exist."""
         call = self._store(which).create_session(**self._place.at(name, user), state=deepcopy(state))
         if (user, name) in self._models:
             self._runner.run(refused(call, AlreadyExistsError))
@@ -95,12 +95,12 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule(view=views, delta=_DELTA, again=st.booleans())
     def append(self, view: tuple[int, Session, int], delta: dict[str, Any], again: bool) -> None:
-        """Append through a view of whatever age; where it is stale, a second time."""
+        """Append through a view of any age; where it is stale, append a second time."""
         which, session, of = view
         model = self._models.get((session.user_id, session.id))
         store, number = self._store(which), next(self._ids)
         event = text_event(f"{number}", id=f"e{number}", state=deepcopy(delta))
-        if model is None or model.number != of:  # it was deleted, whatever there is under its id now
+        if model is None or model.number != of:  # it was deleted, whatever has its id now
             self._runner.run(refused(store.append_event(session, event), SessionNotFoundError))
             return
 
@@ -118,7 +118,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule(user=_WHO, name=_ID, which=st.integers(0, 1))
     def append_out_of_band(self, user: str, name: str, which: int) -> None:
-        """Append beside whoever runs it."""
+        """Append beside a run of the session."""
         number = next(self._ids)
         event = text_event(f"{number}", author="user", id=f"e{number}")
         call = self._store(which).append_out_of_band(**self._place.at(name, user), event=event)
@@ -130,7 +130,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule(user=_WHO, name=_ID, which=st.integers(0, 1))
     def delete(self, user: str, name: str, which: int) -> None:
-        """Delete a session, which may not be there."""
+        """Delete a session, which may not exist."""
         self._runner.run(self._store(which).delete_session(**self._place.at(name, user)))
         self._models.pop((user, name), None)
 
@@ -149,7 +149,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 1))
     def restart(self, which: int) -> None:
-        """A new process in place of one of the services; views of the old one go on with it."""
+        """Replace one of the services, as a new process would; views of the old service are used with the new one."""
         if self._stores[0].capabilities.shared:
             self._stores[which] = self._runner.run(self._service())
 
@@ -189,7 +189,7 @@ class SessionMachine(RuleBasedStateMachine):
 
 
 def _exact(value: object) -> str:
-    """A value with its types, and -0.0 apart from 0.0; the order of keys is nobody's."""
+    """A value with its types, and -0.0 apart from 0.0; the order of keys does not count."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key!r}: {_exact(value[key])}" for key in sorted(value)) + "}"
     return "[" + ", ".join(map(_exact, value)) + "]" if isinstance(value, list) else repr(value)

@@ -28,7 +28,7 @@ async def a_new_service_reads_the_same(place: Place) -> None:
 
 
 async def who_was_outrun_is_told_once(place: Place) -> None:
-    """The view has been brought up to date then, and the second try succeeds."""
+    """By then the view has been brought up to date, and the second try succeeds."""
     one, two = _two(place)
     mine = await one.create_session(**place.at())
     theirs = await two.get_session(**place.at())
@@ -41,7 +41,7 @@ async def who_was_outrun_is_told_once(place: Place) -> None:
 
 
 async def out_of_band_disturbs_nobody(place: Place) -> None:
-    """A run goes on behind what came in."""
+    """A run continues after the event that came in."""
     one, two = _two(place)
     await one.create_session(**place.at())
     view = await one.open(**place.at())
@@ -53,7 +53,7 @@ async def out_of_band_disturbs_nobody(place: Place) -> None:
 
 
 async def a_lease_is_one_owners(place: Place) -> None:
-    """Nobody else gets it while it lasts; it is free when it was given back."""
+    """No other owner gets it while it lasts; it is free once it was given back."""
     one, two = _two(place)
     await one.create_session(**place.at())
     mine = await one.claim(**place.at(), owner="one", ttl=60)
@@ -69,12 +69,12 @@ async def a_lease_is_one_owners(place: Place) -> None:
 
 
 async def a_late_holder_is_fenced(place: Place) -> None:
-    """Once the lease has run out and another one has it; its event and its state are not stored."""
+    """Once its lease has run out and another owner has it, its event and its state are not stored."""
     one, two = _two(place)
     await one.create_session(**place.at())
     late = await one.claim(**place.at(), owner="one", ttl=60)
     assert late is not None
-    await one.renew(late, ttl=-1)  # it is over by now
+    await one.renew(late, ttl=-1)  # it has run out by now
     now = await two.claim(**place.at(), owner="two", ttl=60)
     assert now is not None, "a lease that has run out was not given"
     await refused(one.append_event(late, text_event("late", state={"app:late": 1})), FencedError)

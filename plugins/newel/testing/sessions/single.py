@@ -33,7 +33,7 @@ async def sessions_are_made_once(place: Place) -> None:
 
 
 async def copies_are_the_callers(place: Place) -> None:
-    """What was given or got can be changed without changing the store."""
+    """A value that was passed in or returned can be changed without changing the store."""
     store = place.service()
     state = {"a": {"b": [1]}}
     session = await store.create_session(**place.at(), state=state)
@@ -44,7 +44,7 @@ async def copies_are_the_callers(place: Place) -> None:
 
 
 async def order_is_that_of_the_appends(place: Place) -> None:
-    """Whatever the times say; and filters go by it."""
+    """Whatever the times say; filters follow that order."""
     store = place.service()
     session = await store.create_session(**place.at())
     for text, time in (("0", 30.0), ("1", 10.0), ("2", 20.0), ("3", 10.0)):
@@ -95,7 +95,7 @@ async def values_and_names_are_exact(place: Place) -> None:
 
 
 async def what_is_refused_changes_nothing(place: Place) -> None:
-    """A result without its call, a key that is no text: neither the store nor the view has it."""
+    """A result without its call, or a key that is not a text: neither the store nor the view has it."""
     store = place.service()
     session = await store.create_session(**place.at())
     result = Part(function_response=FunctionResponse(id="c", name="f", response={}))
@@ -110,7 +110,7 @@ async def what_is_refused_changes_nothing(place: Place) -> None:
 
 
 async def a_deleted_session_takes_nothing(place: Place) -> None:
-    """Nor does one that was created anew have anything of it."""
+    """Nor does a session created anew under its id have anything of it."""
     store = place.service()
     session = await store.create_session(**place.at(), state={"app:kept": 1})
     await store.append_event(session, text_event("old", state={"own": 1}))
@@ -172,7 +172,7 @@ async def a_cancelled_append_is_whole(place: Place) -> None:
 
 
 async def lists_come_in_pages(place: Place) -> None:
-    """By user and creation, each session once; the page ends where it is told to."""
+    """By user and creation, each session once; a page ends where it was asked to."""
     store = place.service()
     for name in "edcba":
         await store.create_session(**place.at(name, "u" if name != "c" else "t"), state={name: 1, "user:n": 1})
@@ -192,7 +192,7 @@ async def lists_come_in_pages(place: Place) -> None:
 
 
 async def a_fork_goes_its_own_way(place: Place) -> None:
-    """It has the events and the state of its moment, and its source has nothing of it."""
+    """It has the events and the state of its moment, and later events of the fork do not reach its source."""
     store = place.service()
     session = await store.create_session(**place.at(), state={"first": 1})
     for number in range(4):
@@ -210,7 +210,7 @@ async def a_fork_goes_its_own_way(place: Place) -> None:
 
 
 async def a_tail_has_what_follows(place: Place) -> None:
-    """Whoever follows a session reads what is new."""
+    """A reader that follows a session gets the new events."""
     store = place.service()
     session = await store.create_session(**place.at())
     for number in range(3):

@@ -1,4 +1,4 @@
-"""Answers: what a service says, in words that every protocol can put into its own."""
+"""Answers: what a service says, in terms that every protocol can translate into its own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Answer:
     #: ``end``, ``max``, ``stop``, ``tool``, ``safety``, or the protocol's own word.
     stop: str = "end"
     stop_sequence: str | None = None
-    #: Tokens: `input` with what came from or went to the cache (`cached`, `written`), `output` with `reasoning`.
+    #: Tokens: `input` includes those from or to the cache (`cached`, `written`), `output` includes `reasoning`.
     usage: Mapping[str, int] = field(default_factory=lambda: {"input": 12, "output": 5})
     #: How many characters an event of a stream has.
     piece: int = 7
@@ -37,7 +37,7 @@ class Answer:
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def having(self, **changes: Any) -> Answer:
-        """The same answer, otherwise in some points."""
+        """The same answer with some changes."""
         return replace(self, **changes)
 
 
@@ -62,7 +62,7 @@ LONG = Answer(
 
 
 def common_answers() -> dict[str, Answer]:
-    """Answers that every protocol can give, by names for them."""
+    """Answers that every protocol can give, by name."""
     return dict(_common())
 
 

@@ -1,6 +1,6 @@
 """What Anthropic's Messages API refuses.
 
-After the API reference ("Messages", "Errors"), the guides ("Tool use", "Extended thinking", "Adaptive thinking",
+From the API reference ("Messages", "Errors"), the guides ("Tool use", "Extended thinking", "Adaptive thinking",
 "Prompt caching", "Structured outputs", "Vision", "PDF support") and the request types of the SDK. Two rules are
 stricter than the service is known to be: a thought must fit its signature, the first message must be the user's.
 """
@@ -24,7 +24,7 @@ _TOOL_KEYS = {
     "name", "description", "input_schema", "type", "cache_control", "strict", "defer_loading", "allowed_callers",
     "input_examples", "eager_input_streaming",
 }  # fmt: skip
-#: The output format as the service had it in its beta; with that header it still takes it.
+#: The output format of the service's beta; with the beta's header the service still accepts it.
 _BETA_FORMAT = "output_format"
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
@@ -39,7 +39,7 @@ def is_modern(model: str) -> bool:
 
 
 def check(body: Any, headers: Mapping[str, str], issued: Mapping[str, list[Json]]) -> None:
-    """Raise a RefusedError as the service would answer 400. `issued`: the thoughts that came with each call."""
+    """Raise a RefusedError where the service would answer 400. `issued`: the thoughts that came with each call."""
     if not (headers.get("x-api-key") or headers.get("authorization")):
         raise RefusedError("authentication_error: x-api-key header is required")
     if not headers.get("anthropic-version"):

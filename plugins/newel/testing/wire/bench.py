@@ -1,4 +1,4 @@
-"""Bench: a provider before a service of its protocol, and what is asked of it."""
+"""Bench: a provider, the local service of its protocol, and the requests to it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from newel.testing.wire.server import Step, Wire, WireServer
 from newel_kernel import BaseLlm, LlmRequest, LlmResponse, ModelCapabilities
 from newel_types import Content, GenerateContentConfig, Part
 
-#: The API key that the provider is to send; it may be seen nowhere else.
+#: The API key that the provider is to send; it must appear nowhere else.
 WIRE_KEY = "sk-wire-SECRET-0123456789"
 #: Makes a model: base URL of the service, name of the model.
 MakeModel: TypeAlias = Callable[[str, str], BaseLlm]
@@ -34,7 +34,7 @@ _ANY = {"usual": "model", "thinking": "model", "newest": "model"}
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of one request."""
+    """The outcome of one request."""
 
     responses: list[LlmResponse] = field(default_factory=list)
     error: Exception | None = None
@@ -54,12 +54,12 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """A provider's maker, and the protocol of its service."""
+    """A function that makes a provider's models, and the protocol of their service."""
 
     make: MakeModel
     #: The name of the protocol, or a protocol of your own.
     protocol: str | Callable[[], Wire]
-    #: The kinds of losses that the provider cannot help: its SDK has no words for them.
+    #: The kinds of losses that the provider cannot avoid: its SDK cannot express them.
     unsayable: frozenset[str] = frozenset()
 
     @contextmanager
@@ -75,7 +75,7 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A running service, and models that go there."""
+    """A running service, and models that use it."""
 
     bench: Bench
     server: WireServer
@@ -104,7 +104,7 @@ async def _collect(model: BaseLlm, request: LlmRequest, stream: bool, outcome: O
         async with asyncio.timeout(_PATIENCE), aclosing(answer) as responses:
             async for response in responses:
                 outcome.responses.append(response)
-    except Exception as error:  # noqa: BLE001 - the border of a plugin: it is judged
+    except Exception as error:  # noqa: BLE001 - the border of a plugin: the error is judged
         outcome.error = error
 
 
@@ -116,13 +116,13 @@ def capabilities(model: BaseLlm, request: LlmRequest) -> ModelCapabilities:
 
 
 def hello(name: str, config: GenerateContentConfig | None = None) -> LlmRequest:
-    """A request that says little."""
+    """A minimal request."""
     contents = [Content(role="user", parts=[Part(text="Hi")])]
     return LlmRequest(model=name, contents=contents, config=config or GenerateContentConfig())
 
 
 def problems(texts: Collection[str], about: str) -> None:
-    """Raise an AssertionError where there are any."""
+    """Raise an AssertionError where `texts` has any."""
     if texts:
         raise AssertionError(f"{about}: " + "; ".join(texts))
 

@@ -1,4 +1,4 @@
-"""Caller: requests to a model whose service is a `WireServer`, and what contents are made of."""
+"""Caller: requests to a model whose service is a `WireServer`, and functions that make contents."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def result(
 
 
 def tools(*names: str, **schemas: Json) -> list[Tool]:
-    """Declarations of tools without parameters, and of tools with a schema of theirs."""
+    """Declarations of tools without parameters, and of tools with their own schema."""
     plain: dict[str, Json] = {name: {"type": "object", "properties": {}} for name in names}
     declared = [
         FunctionDeclaration(name=name, description=f"Does {name}.", parameters_json_schema=schema)
@@ -85,7 +85,7 @@ class Caller:
         return asyncio.run(collect())
 
     def sent(self, *contents: Content, **more: Any) -> Json:
-        """The body of one request, which the strict server took. Arguments as for `ask`."""
+        """The body of one request, which the strict server accepted. Arguments as for `ask`."""
         self.ask(*contents, **more)
         assert self.server.log[-1].refused is None
         return self.server.bodies[-1]

@@ -19,7 +19,7 @@ from newel_kernel import BaseLlm, LlmRequest, ModelCapabilities, ModelError
 from newel_types import Content, FunctionDeclaration, GenerateContentConfig, Part, ThinkingConfig, Tool
 
 _HELLO = Answer(parts=(text("Hello there."),))
-#: What need not be said when it is left out: nothing is lost to the caller.
+#: Losses that need no warning: nothing is lost to the caller.
 _QUIET = {"caching", "exact budget", "media in results"}
 _NAMES = ("weather", "add", "save", "ping")
 _TOOL = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -29,7 +29,7 @@ _WAIT = 0.2
 
 
 def check_request(place: Place, case: WireRequest) -> None:
-    """The service takes the request, and nothing is lost in silence."""
+    """The service accepts the request, and nothing is lost silently."""
     name = place.name(case.level(place.wire.name))
     model = place.model(case.level(place.wire.name))
     request = case.request(place.wire.name, model.model)
@@ -51,7 +51,7 @@ def check_request(place: Place, case: WireRequest) -> None:
 
 
 def _unclaimed(case: WireRequest, capable: ModelCapabilities) -> Iterator[str]:
-    """The kinds of losses of a model that does not claim to be able to what a request wants."""
+    """The kinds of losses of a model that does not claim to support what a request wants."""
     config = case.config
     shaped = config.keys() & {"response_schema", "response_json_schema"} or config.get("response_mime_type")
     if shaped and not (capable.output_schema_with_tools if config.get("tools") else capable.output_schema):
@@ -90,7 +90,7 @@ def _names_a_kind(case: WireRequest, error: ModelError) -> bool:
 
 
 def check_answer(place: Place, answer: Answer, *, stream: bool) -> None:
-    """An answer is read as it was given; and its calls, with results, are taken back."""
+    """An answer is read as it was given; and the service takes its calls back, with results."""
     thinks = any(part.keys() & {"thought", "redacted"} for part in answer.parts)
     level = "thinking" if thinks else "usual"
     model, config = place.model(level), _config(thinks)
@@ -129,7 +129,7 @@ def _config(thinks: bool) -> GenerateContentConfig:
 
 
 def check_fault(place: Place, kind: Fault, *, stream: bool) -> None:
-    """A fault that stays is one error, nothing of it is an answer, and the key is shown nowhere."""
+    """A lasting fault is one error, none of it is an answer, and the key is shown nowhere."""
     options = {"retry_options": {"attempts": 1}, **({"timeout": 400} if kind.then == "stall" else {})}
     config = GenerateContentConfig.model_validate({"http_options": options})
     failure = fault(kind.name, **({"message": f"the key {WIRE_KEY} is wrong"} if kind.status >= 400 else {}))
@@ -155,7 +155,7 @@ def check_fault(place: Place, kind: Fault, *, stream: bool) -> None:
 
 
 def check_recovery(place: Place, kind: Fault) -> None:
-    """A fault that passes is outlived, and a service that asks to wait is waited for."""
+    """A passing fault is survived, and the client waits where a service asks it to."""
     failure = fault(kind.name, **({"retry_after": _WAIT} if kind.status >= 400 else {}))
     retries = {"attempts": 3, "initial_delay": 0.001, "max_delay": 0.002}
     config = GenerateContentConfig.model_validate({"http_options": {"retry_options": retries}})

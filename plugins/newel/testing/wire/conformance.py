@@ -31,10 +31,11 @@ def model_checks(
 ) -> Mapping[str, Callable[[], None]]:
     """The checks of a provider by name: each is called outside of an event loop, and raises AssertionError.
 
-    `make` makes a model for a base URL and a name; it is to send `WIRE_KEY` as its key. `protocol` is ``anthropic``,
-    ``openai``, ``openai-responses``, ``compatible`` or ``gemini``, or makes a `Wire` of your own. What a model does not
-    claim in its capabilities it may leave out, if it says so, or refuse with a ModelError. `unsayable` are kinds of
-    losses (`newel.testing.wire.losses`) that its SDK has no words for; `abandoned` is how many streams are left.
+    `make` makes a model for a base URL and a name; the model must send `WIRE_KEY` as its key. `protocol` is
+    ``anthropic``, ``openai``, ``openai-responses``, ``compatible`` or ``gemini``, or makes a `Wire` of your own. A
+    model may leave out what its capabilities do not claim, if it says so, or refuse it with a ModelError. `unsayable`
+    are kinds of losses (`newel.testing.wire.losses`) that its SDK cannot express; `abandoned` is how many streams are
+    left early.
     """
     bench = Bench(make, protocol, frozenset(unsayable))
     name = protocol if isinstance(protocol, str) else protocol().name
@@ -61,7 +62,7 @@ def run_checks(checks: Mapping[str, Callable[[], None]], part: str = "") -> None
     for name, check in checks.items():
         try:
             check()
-        except Exception as error:  # noqa: BLE001 - a provider's own errors; all are told together
+        except Exception as error:  # noqa: BLE001 - a provider's own errors; all are reported together
             failed.append(f"{name}: {type(error).__name__}: {error}")
     if failed:
         raise AssertionError(f"the provider fails {len(failed)} of {len(checks)} checks:\n" + "\n".join(failed))

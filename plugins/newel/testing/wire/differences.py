@@ -1,4 +1,4 @@
-"""Differences: what the responses to an answer say otherwise than the answer."""
+"""Differences: where a provider's responses differ from the service's answer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_no_answer(answer: Answer) -> bool:
 def differences(
     answer: Answer, responses: Sequence[LlmResponse], error: Exception | None, protocol: str, *, stream: bool
 ) -> Iterator[str]:
-    """What is otherwise, a sentence each."""
+    """The differences, a sentence each."""
     finals = [one for one in responses if not one.partial]
     coded = error is not None or any(one.error_code for one in responses)
     calls = [call for one in finals for call in _calls(one)]

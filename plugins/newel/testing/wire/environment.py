@@ -12,7 +12,7 @@ VARIABLES: Mapping[str, tuple[str, str]] = {
     "compatible": ("OPENAI_BASE_URL", "OPENAI_API_KEY"),
     "gemini": ("GOOGLE_GEMINI_BASE_URL", "GOOGLE_API_KEY"),
 }
-#: What the SDKs read besides.
+#: Further variables that the SDKs read.
 ELSEWHERE = (
     "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS", "GEMINI_API_KEY", "GOOGLE_CLOUD_PROJECT",
     "GOOGLE_GENAI_API_VERSION", "GOOGLE_GENAI_USE_ENTERPRISE", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_VERTEX_BASE_URL",
@@ -21,7 +21,7 @@ ELSEWHERE = (
 
 
 def variables(base: Mapping[str, str], protocols: tuple[str, ...], key: str) -> dict[str, str]:
-    """The variables for services with these base URLs; of two that want one variable the first has it."""
+    """The variables for services with these base URLs; where two protocols want one variable, the first one gets it."""
     result = {"NO_PROXY": "127.0.0.1"}
     for protocol in protocols:
         url, secret = VARIABLES[protocol]

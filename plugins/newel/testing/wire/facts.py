@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from newel.testing.wire.schemas import camel_schema, resolved, walk
 
-#: A path within the values, a keyword, and what it holds.
+#: A path within the values, a keyword, and the keyword's value.
 Fact: TypeAlias = tuple[str, str, Any]
 
 _SAME = (

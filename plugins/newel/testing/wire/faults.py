@@ -23,10 +23,10 @@ class Fault:
     #: The body as it goes out, and its type.
     raw: bytes | None = None
     content_type: str | None = None
-    #: Whether it befalls a stream after half of its events; a whole answer has none of it.
+    #: Whether it hits a stream after half of its events; a whole answer does not have it.
     within: bool = False
     then: Then = "end"
-    #: What the stream ends with: ``error``, ``bad_json``, ``no_end``, ``huge``; empty: nothing besides.
+    #: What the stream ends with: ``error``, ``bad_json``, ``no_end``, ``huge``; empty: nothing special.
     event: str = ""
     #: How many bytes of text the answer has.
     huge: int = 0
@@ -63,5 +63,5 @@ FAULTS = _by_name(
 
 
 def fault(name: str, **changes: Any) -> Fault:
-    """A fault by its name, otherwise in some points: ``fault("429", retry_after=1)``."""
+    """A fault by its name, with some changes: ``fault("429", retry_after=1)``."""
     return replace(FAULTS[name], **changes)

@@ -46,7 +46,7 @@ class GeminiWire:
         self.base = base
         self.caches = Caches()
         self.interactions = Interactions()
-        #: Thought signatures that went out.
+        #: Thought signatures that were given out.
         self.issued: set[bytes] = set()
         self._count = 0
 

@@ -43,7 +43,7 @@ class Cache:
 
 
 class Caches:
-    """The caches that there are, by name. Delete one here to have the service lose it."""
+    """The existing caches, by name. Delete one here to have the service lose it."""
 
     def __init__(self) -> None:
         self.by_name: dict[str, Cache] = {}
@@ -99,7 +99,7 @@ class Caches:
 
 
 def tokens_of(value: object) -> int:
-    """About as many tokens as the texts in `value` have."""
+    """About how many tokens the texts in `value` have."""
     if isinstance(value, dict):
         return sum(tokens_of(inner) for name, inner in value.items() if name != "role")
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Gemini's Interactions API: what it keeps, what it refuses, and answers in its words."""
+"""Gemini's Interactions API: what it keeps, what it refuses, and its form of answers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _STATUS = {"STOP": "completed", "MAX_TOKENS": "incomplete"}
 
 
 class Interactions:
-    """The interactions that are kept: id -> the ids of calls that wait for a result. Delete one to have it lost."""
+    """The interactions that are kept: id -> the ids of calls that wait for a result. Delete one to make it lost."""
 
     def __init__(self) -> None:
         self.waiting: dict[str, set[str]] = {}
@@ -80,7 +80,7 @@ class Interactions:
 
 
 def _bad_steps(steps: list[Json], waiting: set[str]) -> Iterator[str]:
-    """What is wrong with steps that follow on calls whose ids are `waiting` for results."""
+    """What is wrong with steps that follow calls; the ids in `waiting` are of calls without a result."""
     for step in steps:
         bad = [*_bad_step(step)]
         if bad:

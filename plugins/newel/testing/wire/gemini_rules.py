@@ -1,4 +1,4 @@
-"""What Gemini's API refuses. Here: fields that it does not know."""
+"""What Gemini's API refuses; in this module, fields that it does not know."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _FIELDS: dict[str, dict[str, str]] = {
                      "minProperties", "maxProperties", "minLength", "maxLength", "pattern", "example",
                      "propertyOrdering", "default", "minimum", "maximum"], ""),
 }  # fmt: skip
-#: What Vertex AI knows besides.
+#: Further fields that Vertex AI knows.
 _VERTEX_FIELDS: dict[str, dict[str, str]] = {
     "Request": {"labels": "", "modelArmorConfig": ""},
     "FunctionCall": {"partialArgs": "", "willContinue": ""},
@@ -61,7 +61,7 @@ _VERTEX_FIELDS: dict[str, dict[str, str]] = {
     "Schema": dict.fromkeys(["additionalProperties", "defs", "ref"], ""),
 }
 _TYPES = ("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")
-#: What is below them is not the service's.
+#: The service does not define what is below these fields.
 _FREE = {
     "args", "response", "parameters", "parametersJsonSchema", "responseJsonSchema", "responseSchema", "properties",
     "partMetadata",
@@ -73,7 +73,7 @@ def refusal(
 ) -> str | None:
     """Why the service would answer a request with 400, in its words where they are known; None if it would not.
 
-    What is not `whole`, the start of a request that is to be cached, must only have fields that there are. `issued` are
+    A body that is not `whole` is the start of a request, to be cached, and must only have known fields. `issued` are
     the thought signatures that the service gave, besides those of `gemini_turns.signature`; None: any one will do.
     """
     if not isinstance(body, dict):

@@ -1,6 +1,6 @@
 """What Gemini's API refuses of tools, schemas and settings.
 
-Rules after the API reference and the guides "Structured output", "Function calling", "Thinking" and "Safety settings".
+Rules from the API reference and the guides "Structured output", "Function calling", "Thinking" and "Safety settings".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What Gemini's API refuses of a conversation.
 
-Rules after the API reference ("Generating content") and the guides "Function calling" and "Thought signatures".
+Rules from the API reference ("Generating content") and the guides "Function calling" and "Thought signatures".
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def signature_bytes(value: str) -> bytes:
 
 
 def _bad_turn(turn: Turn, before: Turn | None) -> Iterator[str]:
-    """What is wrong with a turn after the one `before`; results answer the calls of the turn right before them."""
+    """What is wrong with a turn that follows `before`; results answer the calls of the turn right before them."""
     calls, responses = _names(turn, "functionCall"), _names(turn, "functionResponse")
     if (responses and turn[0] == "model") or (calls and turn[0] == "user"):
         yield "function_call belongs to the role model, function_response to the role user"

@@ -24,7 +24,7 @@ Then = Literal["end", "cut", "reset", "close", "stall"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """One answer; `events`, one for each server-sent event, win over `body`."""
+    """One answer; `events`, one for each server-sent event, take precedence over `body`."""
 
     status: int = 200
     body: bytes = b""
@@ -46,7 +46,7 @@ class Logged:
     path: str
     query: str
     headers: dict[str, str]
-    #: The JSON of the body, or its text where it is none.
+    #: The JSON of the body, or its text where it is not JSON.
     body: Any
     #: The number of the connection that it came on.
     connection: int
@@ -73,7 +73,7 @@ class HttpServer:
         self._failure: OSError | None = None
 
     def start(self) -> Self:
-        """Listen; an OSError says why it cannot. Once listening, an entered server stays as it is."""
+        """Listen; raises OSError where that fails. A server that already listens stays as it is."""
         if self._thread.ident is None:
             self._thread.start()
             self._ready.wait(10)
@@ -130,7 +130,7 @@ class HttpServer:
         except (ConnectionError, asyncio.IncompleteReadError):
             self._abandon()
         except asyncio.CancelledError:
-            pass  # the server stops, and a connection's task is nobody's to wait for
+            pass  # the server stops, and nothing waits for a connection's task
         finally:
             self._open.discard(writer)
             writer.close()

@@ -15,13 +15,13 @@ _CITED = {
 
 
 def kit_answers(protocol: str) -> Mapping[str, Answer]:
-    """The answers for a protocol, by name; one that only knows Chat Completions gets those of ``openai``."""
+    """The answers for a protocol, by name; a protocol that only knows Chat Completions gets those of ``openai``."""
     own = _OWN.get("openai" if protocol == "compatible" else protocol)
     return {**common_answers(), **dict(_further(protocol)), **(dict(own()) if own is not None else {})}
 
 
 def _further(protocol: str) -> Iterator[tuple[str, Answer]]:
-    """Answers of all protocols that not every test of one asks for."""
+    """Further answers of all protocols, which not every test of a protocol needs."""
     yield "thought_and_text", Answer(parts=(thought("Let me think about it."), text("Four.")), usage=_THOUGHTFUL)
     look = (thought("I need the weather."), call("weather", _ROME))
     yield "thought_and_call", Answer(parts=look, stop="tool", usage=_THOUGHTFUL)

@@ -1,4 +1,4 @@
-"""Losses: what of a request its body does not say."""
+"""Losses: the parts of a request that its body does not express."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _MCP = [("type", "text"), ("type", "image"), ("type", "resource"), ("isError", F
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Something that was not sent, or sent otherwise."""
+    """Something that was not sent, or was sent differently."""
 
-    #: Its kind, as `Wire.unsayable` has it: ``seed``, ``media:audio``.
+    #: Its kind, as in `Wire.unsayable`: ``seed``, ``media:audio``.
     what: str
     text: str
 
 
 def losses(case: WireRequest, reading: Reading, protocol: str) -> Iterator[Loss]:
-    """What is lost of a request, whether or not the protocol could say it."""
+    """What is lost of a request, whether or not the protocol could express it."""
     for text in _system(case.config.get("system_instruction")):
         if text.strip() and text.strip() not in reading.system:
             yield Loss("system", f"the system instruction {text[:30]!r}")

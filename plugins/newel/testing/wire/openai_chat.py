@@ -101,7 +101,7 @@ class ChatWire:
 
 
 class CompatibleWire(ChatWire):
-    """A server that speaks the protocol: vLLM, Ollama, OpenRouter. It takes some parameters more."""
+    """A server that speaks the protocol: vLLM, Ollama, OpenRouter. It accepts some further parameters."""
 
     name: ClassVar[str] = "compatible"
     base: str = "/compatible/v1"

@@ -1,6 +1,6 @@
 """OpenAI Responses: what it refuses.
 
-Rules after the API reference ("Create a model response") and the guides "Reasoning models" ("Keeping reasoning items in
+Rules from the API reference ("Create a model response") and the guides "Reasoning models" ("Keeping reasoning items in
 context") and "Conversation state".
 """
 
@@ -38,7 +38,7 @@ _USER_PARTS = {"input_text", "input_image", "input_file"}
 
 @dataclass(slots=True)
 class Memory:
-    """What the service keeps: of each stored response the calls that wait, and the thought before each call."""
+    """What the service keeps: the waiting calls of each stored response, and the thought before each call."""
 
     stored: dict[str, set[str]] = field(default_factory=dict)
     thoughts: dict[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions: what it refuses. Rules after the API reference, "Create chat completion"."""
+"""OpenAI Chat Completions: what it refuses. Rules from the API reference, "Create chat completion"."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _KEYS = frozenset(
      "seed", "service_tier", "stop", "store", "stream", "stream_options", "temperature", "tool_choice", "tools",
      "top_logprobs", "top_p", "user", "verbosity", "web_search_options")
 )  # fmt: skip
-#: What servers that speak the protocol take besides.
+#: Further fields that other servers of the protocol accept.
 _FURTHER = frozenset(
     ("top_k", "min_p", "repetition_penalty", "chat_template_kwargs", "reasoning", "include_reasoning", "options",
      "think", "provider")
@@ -37,7 +37,7 @@ _ID_LENGTH = 40
 
 
 def check(request: Logged, *, further: bool) -> None:
-    """Refuse a request as the service would; `further`: take what other servers take besides."""
+    """Refuse a request as the service would; `further`: also accept what other servers accept."""
     body = checked_body(request, _KEYS | _FURTHER if further else _KEYS)
     _check_tools(body)
     _check_messages(body.get("messages"))

@@ -1,6 +1,6 @@
 """OpenAI: what both of its protocols refuse.
 
-Rules after the API reference and the guides "Function calling", "Structured Outputs", "Images and vision" and "File
+Rules from the API reference and the guides "Function calling", "Structured Outputs", "Images and vision" and "File
 inputs".
 """
 
@@ -19,7 +19,7 @@ _IMAGE = re.compile(r"data:(image/(?:png|jpeg|jpg|gif|webp));base64,(.*)", re.S)
 _FILE = re.compile(r"data:([^;,]+);base64,(.*)", re.S)
 _NOT_AT_THE_TOP = ("anyOf", "oneOf", "allOf", "enum", "not")
 
-#: What these protocols have no words for, and what models that reason refuse besides.
+#: What these protocols cannot express, and what reasoning models refuse as well.
 UNSAYABLE = frozenset(
     ("top_k", "safety", "media:video", "media:model", "budget", "bounds of the answer", "some stop sequences",
      "caching")
@@ -36,7 +36,7 @@ def reasons(model: str) -> bool:
 
 
 def checked_body(request: Logged, keys: frozenset[str]) -> Json:
-    """The body without nulls, which stand for the default; refused without a key, or with a field nobody knows."""
+    """The body without nulls, which stand for the default; refused without a key, or with an unknown field."""
     if not request.headers.get("authorization", "").startswith("Bearer "):
         raise RefusedError("You didn't provide an API key.")
     if not isinstance(request.body, dict):
@@ -50,7 +50,7 @@ def checked_body(request: Logged, keys: frozenset[str]) -> Json:
 
 
 def check_function(function: Json, where: str, *, strict: bool) -> str:
-    """Refuse a declaration; its name."""
+    """Refuse a bad declaration; return its name."""
     name = function.get("name")
     if not isinstance(name, str) or _NAME.fullmatch(name) is None:
         raise RefusedError(f"Invalid '{where}.name': string does not match pattern, got {name!r}")
@@ -73,7 +73,7 @@ def check_function(function: Json, where: str, *, strict: bool) -> str:
 
 
 def check_names(names: list[str], choice: object) -> None:
-    """Refuse two tools of one name, and a choice of none of them."""
+    """Refuse two tools of one name, and a choice that names none of them."""
     if len(set(names)) != len(names):
         raise RefusedError("Function names must be unique")
     if choice is not None and choice not in names:
@@ -81,13 +81,13 @@ def check_names(names: list[str], choice: object) -> None:
 
 
 def check_called(name: object, where: str) -> None:
-    """Refuse the name of a call."""
+    """Refuse a bad name of a call."""
     if not isinstance(name, str) or _NAME.fullmatch(name) is None:
         raise RefusedError(f"Invalid '{where}.name': string does not match pattern, got {name!r}")
 
 
 def check_schema(shape: Json, where: str, keys: set[str]) -> None:
-    """Refuse the schema of an answer."""
+    """Refuse a bad schema of an answer."""
     if set(shape) - keys:
         raise RefusedError(f"Unknown parameter: '{where}.{sorted(set(shape) - keys)[0]}'")
     check_called(shape.get("name"), where)
@@ -99,7 +99,7 @@ def check_schema(shape: Json, where: str, keys: set[str]) -> None:
 
 
 def check_file(file: Json, where: str) -> None:
-    """Refuse a file that comes with the request."""
+    """Refuse a bad file that comes with the request."""
     match = _FILE.match(file.get("file_data") or "")
     if match is None:
         raise RefusedError(f"Invalid '{where}.file_data': expected a base64-encoded data URL with a MIME type")
@@ -112,7 +112,7 @@ def check_file(file: Json, where: str) -> None:
 
 
 def check_image(url: object, where: str) -> None:
-    """Refuse the address of an image, or what a data URL holds."""
+    """Refuse a bad address of an image, or a data URL with bad content."""
     if not isinstance(url, str):
         raise RefusedError(f"Invalid type for '{where}.image_url'")
     if not url.startswith("data:"):
@@ -134,5 +134,5 @@ def decoded(data: Any, where: str) -> bytes:
 
 
 def mentions_json(*values: object) -> bool:
-    """Whether the word stands anywhere, as answers of any JSON insist on."""
+    """Whether the word JSON occurs anywhere, which the service requires for answers of any JSON."""
     return any("json" in str(value).lower() for value in values)

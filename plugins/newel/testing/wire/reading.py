@@ -24,12 +24,12 @@ class Item:
     kind: Literal["text", "thought", "redacted", "media", "call", "result"]
     #: Of a result, its texts; of media, their mark (`media_mark`) or address.
     text: str = ""
-    #: Of a call or a result.
+    #: The id of a call or a result.
     id: str | None = None
     name: str | None = None
     args: Any = None
     signature: str | None = None
-    #: The media within a result, and whether it is said to be an error (None: the protocol has no word for that).
+    #: The media within a result, and whether it is said to be an error (None: the protocol cannot say it).
     media: tuple[str, ...] = ()
     error: bool | None = None
 
@@ -52,14 +52,14 @@ class Reading:
     tools: dict[str, Declared] = field(default_factory=dict)
     #: ``auto``, ``any``, ``none``, ``tool:NAME`` or ``tools:NAME,NAME``.
     choice: str | None = None
-    #: The settings that newel calls so: ``temperature``, ``max_output_tokens``.
+    #: The settings, by newel's names: ``temperature``, ``max_output_tokens``.
     settings: dict[str, Any] = field(default_factory=dict)
     schema: frozenset[Fact] | None = None
     json_mode: bool = False
     #: ``off``, ``dynamic`` or ``budget:N``.
     thinking: str | None = None
     effort: str | None = None
-    #: Whether something of it is marked for a cache.
+    #: Whether a part of it is marked for a cache.
     cached: bool = False
 
     def of(self, role: str, kind: str) -> Iterator[Item]:
@@ -82,7 +82,7 @@ def mark_of(kind: str, encoded: str) -> str:
 
 
 def mark_of_url(url: str) -> str:
-    """The mark of a data URL; of another one, itself."""
+    """The mark of a data URL; any other URL is its own mark."""
     head, comma, data = url.partition(",")
     if not url.startswith("data:") or not comma:
         return url
@@ -90,7 +90,7 @@ def mark_of_url(url: str) -> str:
 
 
 def arguments_of(raw: str) -> Any:
-    """The arguments of a call that come as text; the text where it is no JSON."""
+    """The arguments of a call that come as text; the text where it is not JSON."""
     try:
         return json.loads(raw or "{}")
     except ValueError:
@@ -104,12 +104,12 @@ def named_tools(names: Iterable[str]) -> str | None:
 
 
 def settings_of(body: Json, names: dict[str, str]) -> dict[str, Any]:
-    """The fields of `body` under newel's names; `names` are ours to theirs."""
+    """The fields of `body` under newel's names; `names` maps newel's names to the protocol's."""
     return {ours: body[theirs] for ours, theirs in names.items() if body.get(theirs) is not None}
 
 
 def same_name(ours: str, theirs: str) -> bool:
-    """Whether two names can be of one tool: one that is illegal is spelt otherwise."""
+    """Whether two names can mean one tool: an illegal name is sent in another spelling."""
     if ours == theirs or _LEGAL.fullmatch(ours):
         return ours == theirs
     letters = re.sub(r"[^a-z0-9]", "", ours.lower())[:20]

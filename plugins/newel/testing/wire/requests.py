@@ -1,6 +1,6 @@
 """Requests: what a provider must be able to put into its protocol's words.
 
-They lie in ``requests.json``: contents and config as the types of newel have them in JSON, bytes as base64.
+They are in ``requests.json``: contents and config in the JSON form of newel's types, bytes as base64.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class WireRequest:
     config: Json = field(default_factory=dict)
     #: The model that it is for: a ``usual`` one, one that is ``thinking``, or the ``newest``.
     model: str = "usual"
-    #: The same where a protocol differs.
+    #: The model for a protocol that differs.
     models: dict[str, str] = field(default_factory=dict)
-    #: The protocols that it has a meaning in; empty: all.
+    #: The protocols in which it has a meaning; empty: all.
     only: tuple[str, ...] = ()
     #: Whether the first call of each step carries Gemini's signature, where the protocol is Gemini's.
     sign: bool = False

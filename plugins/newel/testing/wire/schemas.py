@@ -46,7 +46,7 @@ def walk(schema: Any, path: str = "#") -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def check_valid(schema: Any, where: str, *, top_object: bool = True) -> None:
-    """Refuse what is no JSON schema of draft 2020-12."""
+    """Refuse what is not a JSON schema of draft 2020-12."""
     if not isinstance(schema, dict):
         raise RefusedError(f"{where}: schema must be an object")
     if top_object and schema.get("type") != "object":
@@ -100,7 +100,7 @@ def check_strict_anthropic(schema: Any, where: str) -> None:
 
 
 def resolved(root: Any, ref: str) -> Any:
-    """What a reference within a schema names; None where there is nothing."""
+    """What a reference within a schema names; None where it names nothing."""
     node = root
     for step in ref.removeprefix("#").strip("/").split("/"):
         if step:

@@ -25,7 +25,7 @@ from newel.testing.wire.reading import Reading
 from newel.testing.wire.schemas import RefusedError
 from newel_kernel import Json
 
-#: What a request gets: an answer, one that what it says decides, or a fault.
+#: What a request gets: an answer, a function that makes an answer from what the request says, or a fault.
 Step: TypeAlias = Answer | Fault | Callable[[Reading], Answer]
 
 
@@ -44,7 +44,7 @@ class Wire(Protocol):
     bad_event: ClassVar[bytes]
 
     def unsayable(self, model: str) -> frozenset[str]:
-        """The kinds of losses (`losses`) that a request for a model must have; said, they are right."""
+        """The kinds of losses (`losses`) that the protocol cannot avoid for a model; with a warning they are right."""
 
     def beside(self, request: Logged) -> Reply | None:
         """The reply to a request that takes no step of the script; None: it takes one."""
@@ -62,7 +62,7 @@ class Wire(Protocol):
         """The answer in one piece."""
 
     def streamed(self, answer: Answer, request: Logged) -> list[bytes]:
-        """Its events."""
+        """The events of the answer."""
 
     def error(self, status: int, message: str) -> Json:
         """The body of an error."""
@@ -101,7 +101,7 @@ class WireServer(HttpServer):
         return [request.body for request in self.log]
 
     def script(self, *steps: Step) -> None:
-        """What the next requests get; the log begins anew."""
+        """Set what the next requests get; the log begins anew."""
         with self._lock:
             self._steps = list(steps)
             self.log.clear()

@@ -1,4 +1,4 @@
-"""What of a request's config its body does not say: tools, choices, settings, schemas, thinking."""
+"""The parts of a request's config that its body does not express: tools, choices, settings, schemas, thinking."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from newel.testing.wire.facts import Fact, facts_of
 from newel.testing.wire.reading import Reading, named_tools, same_name
 from newel_kernel import Json
 
-#: A kind, and what of it is lost.
+#: A kind of loss, and what is lost.
 Lost: TypeAlias = tuple[str, str]
 
 _SETTINGS = (
     "temperature", "top_p", "top_k", "max_output_tokens", "stop_sequences", "seed", "presence_penalty",
     "frequency_penalty", "response_logprobs", "logprobs", "candidate_count",
 )  # fmt: skip
-#: What an answer's schema may say in a description instead, or to newel alone.
+#: Keywords of an answer's schema that may go into a description instead, or to newel alone.
 _SOFT = (
     "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "pattern", "default", "format", "title",
 )  # fmt: skip
 
 
 def setting_losses(config: Json, reading: Reading, protocol: str) -> Iterator[Lost]:
-    """What is lost of a config, whether or not the protocol could say it."""
+    """What is lost of a config, whether or not the protocol could express it."""
     yield from _tools(config, reading, protocol)
     yield from _choice(config, reading)
     yield from _settings(config, reading)
@@ -35,7 +35,7 @@ def _tools(config: Json, reading: Reading, protocol: str) -> Iterator[Lost]:
     allowed = _allowed(config) if reading.choice == "any" and set(reading.tools) == _allowed(config) else None
     for one in [one for tool in config.get("tools", ()) for one in tool["function_declarations"]]:
         if allowed is not None and one["name"] not in allowed:
-            continue  # the choice is said by what is declared
+            continue  # the declarations express the choice
         sent = next((tool for name, tool in reading.tools.items() if same_name(one["name"], name)), None)
         if sent is None:
             yield "tool", f"the tool {one['name']}"

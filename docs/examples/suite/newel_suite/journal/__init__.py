@@ -1,1 +1,1 @@
-"""Sessions in a journal: one file of JSON lines, which is read again at the start."""
+"""Sessions in a journal: one file of JSON lines, which is replayed at the start."""

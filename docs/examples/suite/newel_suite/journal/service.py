@@ -1,7 +1,7 @@
-"""JournalSessionService: what happens is a line of JSON, on the disk before it is acknowledged.
+"""JournalSessionService: each change is a line of JSON, on the disk before it is acknowledged.
 
-The sessions themselves are in memory; the lines, played again, make them. One process at a time: the capabilities say
-so. The conformance kit checks all of it.
+The sessions themselves are in memory; replaying the lines rebuilds them. One process at a time, as the capabilities
+say. The conformance kit checks all of it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from newel_kernel import (
 
 
 class JournalSessionService(SessionStore):
-    """Sessions in memory, and a journal of what made them."""
+    """Sessions in memory, and a journal of their changes."""
 
     capabilities = Capabilities(durable=True, shared=False)
 
@@ -44,7 +44,7 @@ class JournalSessionService(SessionStore):
     # --- the journal --------------------------------------------------------------------------------------------------
 
     async def _play(self) -> InMemorySessionService:
-        """The sessions; the lines are played when they are first asked for."""
+        """The sessions; the first call replays the lines."""
         if not self._played:
             self._played = True
             self._file.seek(0)
@@ -56,7 +56,7 @@ class JournalSessionService(SessionStore):
         return self._memory
 
     async def _do(self, line: Json) -> None:
-        """Do again what a line says."""
+        """Replay a line."""
         what, where = str(line["do"]), {name: line[name] for name in ("app_name", "user_id", "session_id")}
         if what == "create":
             await self._memory.create_session(**where, state=line["state"])
@@ -75,10 +75,10 @@ class JournalSessionService(SessionStore):
         os.fsync(self._file.fileno())
 
     async def close(self) -> None:
-        """Close the file; the lock goes with it."""
+        """Close the file, which releases the lock."""
         self._file.close()
 
-    # --- what changes something ---------------------------------------------------------------------------------------
+    # --- changes ------------------------------------------------------------------------------------------------------
 
     async def create_session(
         self, *, app_name: str, user_id: str, state: Json | None = None, session_id: str | None = None
@@ -100,7 +100,7 @@ class JournalSessionService(SessionStore):
         return event
 
     async def append_out_of_band(self, *, app_name: str, user_id: str, session_id: str, event: Event) -> Event:
-        """Append beside whoever runs the session."""
+        """Append while another run may have the session."""
         view = await self.open(app_name=app_name, user_id=user_id, session_id=session_id)
         if view is None:
             raise SessionNotFoundError(f"the session {session_id!r} does not exist; the event is not stored")
@@ -118,14 +118,14 @@ class JournalSessionService(SessionStore):
         return new
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
-        """Forget a session. Its lines stay in the file: where that matters, write the journal anew."""
+        """Forget a session. Its lines stay in the file: if that matters, rewrite the journal."""
         where = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
         memory = await self._play()
         if (session := await memory.get_session(**where)) is not None:
             await memory.delete_session(**where)
             self._write("delete", session)
 
-    # --- what reads ---------------------------------------------------------------------------------------------------
+    # --- reads --------------------------------------------------------------------------------------------------------
 
     async def get_session(self, *, config: GetSessionConfig | None = None, **where: Any) -> Session | None:
         """A copy of the session."""
@@ -146,6 +146,6 @@ class JournalSessionService(SessionStore):
         return await (await self._play()).list_page(app_name=app_name, user_id=user_id, size=size, after=after)
 
     async def tail(self, *, app_name: str, user_id: str, session_id: str, after: int) -> list[Event]:
-        """The events behind the first `after`."""
+        """The events after the first `after`."""
         where = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
         return await (await self._play()).tail(**where, after=after)

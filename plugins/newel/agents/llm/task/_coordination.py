@@ -1,4 +1,4 @@
-"""Coordination: an agent with sub-agents that work for it, each as a tool of its own."""
+"""Coordination: an agent whose sub-agents work for it, each as a tool."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Resumable(Protocol):
     """A sub-agent that works for another agent, which calls it as a tool."""
 
     def resume(self, ctx: InvocationContext, call: FunctionCall, since: int) -> Events:
-        """Go on with a call of an earlier turn, up to its result, or until the agent waits once more."""
+        """Continue a call of an earlier turn, up to its result, or until the agent waits again."""
 
 
 class Desk(Meeting):
-    """Where the events of sub-agents at work join those of the agent that they work for."""
+    """Where the events of working sub-agents join the events of the agent that they work for."""
 
     __slots__ = ("turn",)
 
@@ -37,7 +37,7 @@ async def coordinate(
 ) -> Events:
     """The events of unfinished calls of sub-agents from earlier turns, then the agent's own events (`run`).
 
-    Where a sub-agent waits for the user or the outside, the invocation ends.
+    If a sub-agent waits for the user or the outside, the invocation ends.
     """
     desk = Desk()
     view = ctx.model_copy(update={"meeting": desk})
@@ -62,7 +62,7 @@ async def _work(
 
 
 def unfinished(ctx: InvocationContext, tools: Mapping[str, Resumable]) -> list[tuple[FunctionCall, int]]:
-    """The calls of sub-agents, in the agent's latest event, that have no result; with the index after that event."""
+    """The calls to sub-agents in the agent's latest event that have no result, with the index after that event."""
     log, name, scope = Log(ctx.session.events), ctx.agent.name, ctx.isolation_scope
     opening = opening_of(ctx)
     own = opening.own if opening is not None else None

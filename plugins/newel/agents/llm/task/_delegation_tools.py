@@ -32,13 +32,13 @@ class Run:
         self._agent = agent
         self.outcome = IsolatedResult(agent)
         self.finished = False
-        #: Whether it handed over to somebody who does not work for it: it has nothing more to do then.
+        #: Whether it handed over to an agent outside its subtree: then it has nothing more to do.
         self.gave_back = False
         self._open: set[str] = set()
 
     @property
     def waits(self) -> bool:
-        """Whether the agent has a call that only the outside can answer, and has said nothing since."""
+        """Whether the agent has an open call that only the outside can answer, and has no result."""
         return bool(self._open) and self.outcome.value is None
 
     def see(self, event: Event) -> None:
@@ -67,12 +67,12 @@ class Run:
 class DelegationTool(BaseTool):
     """A sub-agent as a tool of its parent. Its parameters are the agent's input schema, or `request`, a text.
 
-    Arguments that do not fit are an error result for the parent's model.
+    If the arguments do not fit, the parent's model gets an error result.
     """
 
-    #: An agent gets it for the modes of its sub-agents, not from its list of tools.
+    #: An agent gets it because of its sub-agents' modes, not from its list of tools.
     of_mode = True
-    #: Seconds; 0 is no limit: what the agent does has limits of its own.
+    #: Seconds; 0 means no limit: the agent's model and tools have their own limits.
     timeout = 0
 
     def __init__(self, agent: BaseAgent) -> None:
@@ -82,7 +82,7 @@ class DelegationTool(BaseTool):
 
     @property
     def origin(self) -> str:
-        """The agent."""
+        """The tool and its agent."""
         return f"{super().origin} of agent {self.agent.name!r}"
 
     def _get_declaration(self) -> FunctionDeclaration:
@@ -95,7 +95,7 @@ class DelegationTool(BaseTool):
         )
 
     def validated(self, args: Json) -> Json:
-        """The arguments as the input schema has them; pydantic's ValidationError or a ValueError says what is wrong."""
+        """The arguments, validated by the input schema; wrong ones raise pydantic's ValidationError or a ValueError."""
         if isinstance(self._schema, type) and issubclass(self._schema, BaseModel):
             return self._schema.model_validate(args).model_dump(mode="json")
         if self._schema is None and not isinstance(args.get("request"), str):
@@ -116,7 +116,7 @@ class DelegationTool(BaseTool):
         return ctx.meeting
 
     def resume(self, ctx: InvocationContext, call: FunctionCall, since: int) -> Events:
-        """Go on with a call of an earlier turn, up to its result, or until the agent waits once more."""
+        """Continue a call of an earlier turn, up to its result, or until the agent waits again."""
         raise NotImplementedError
 
     def _result(self, ctx: InvocationContext, call_id: str | None, author: str, response: Json) -> Event:
@@ -127,9 +127,9 @@ class DelegationTool(BaseTool):
         )  # fmt: skip
 
     async def _relay(self, events: Events, run: Run, failed: Event) -> Events:
-        """The agent's events until it ends or gives the work back; an event reports a failure before it is raised.
+        """The agent's events until it ends or gives the work back; an event reports a failure, then it is raised.
 
-        What the agent's code made of a cancellation is a cancellation still.
+        An error that the agent's code raises during a cancellation becomes a cancellation again.
         """
         before = cancellations()
         async with aclosing(events):
@@ -148,9 +148,9 @@ class DelegationTool(BaseTool):
 
 
 class SingleTurnTool(DelegationTool):
-    """A sub-agent that answers once: its answer is the tool's result. Calls of it may run side by side."""
+    """A sub-agent that answers once: its answer is the tool's result. Several calls may run side by side."""
 
-    #: Where the agent waits for the outside, the result comes later.
+    #: If the agent waits for the outside, the result comes later.
     defers_response = True
 
     async def run_async(self, *, args: Json, tool_context: Context) -> Json | None:
@@ -178,13 +178,13 @@ class SingleTurnTool(DelegationTool):
             async with aclosing(self._relay(events, run, failed)) as relayed:
                 async for event in relayed:
                     yield event
-        except Exception as error:  # noqa: BLE001 - the agent is a plugin's; an event reports it, and the parent goes on
+        except Exception as error:  # noqa: BLE001 - a plugin's agent; an event reports it, the parent continues
             problem = f"The agent {self.name!r} failed: {type(error).__name__}: {error}"
             tells = ctx.composition.settings_of("delegation", Settings).tell_failures
             run.outcome.value = {"error": problem} if tells else None
 
     async def resume(self, ctx: InvocationContext, call: FunctionCall, since: int) -> Events:
-        """Go on with what the agent said so far."""
+        """Continue from the agent's events so far."""
         run = Run(self.agent)
         try:
             args = self.validated(call.args or {})
@@ -201,9 +201,9 @@ class SingleTurnTool(DelegationTool):
 
 
 class RequestTaskTool(DelegationTool):
-    """A sub-agent that takes a task over, over several turns of the user if need be, until it calls finish_task.
+    """A sub-agent that takes over a task, for several user turns if need be, until it calls finish_task.
 
-    Its result is an event of its own. Tasks that are called together run one after another.
+    Its result is a separate event. Tasks that are called together run one after another.
     """
 
     defers_response = True
@@ -214,7 +214,7 @@ class RequestTaskTool(DelegationTool):
         return declaration
 
     def request(self, args: Json) -> TaskRequest:
-        """The task; pydantic's ValidationError or a ValueError says what is wrong with the arguments."""
+        """The task; wrong arguments raise pydantic's ValidationError or a ValueError."""
         if self._schema is not None or not args.keys() & _DefaultTaskInput.model_fields.keys():
             self.validated(args)
         else:
@@ -222,7 +222,7 @@ class RequestTaskTool(DelegationTool):
         return TaskRequest(agent_name=self.name, input=args)
 
     async def run_async(self, *, args: Json, tool_context: Context) -> Json | None:
-        """Start the task; None where its result comes as an event of its own, now or in a later turn."""
+        """Start the task; None, as the result is a separate event, now or in a later turn, or an error result."""
         try:
             request = self.request(args)
         except ValueError as error:
@@ -230,7 +230,7 @@ class RequestTaskTool(DelegationTool):
         ctx = tool_context.get_invocation_context()
         desk = self._desk(ctx)
         async with desk.turn:
-            if not ctx.end_invocation:  # else a task before this one waits, and this one waits for that
+            if not ctx.end_invocation:  # else an earlier task waits, and this one waits for it
                 await desk.produce(self._carry_out(ctx, request, tool_context.function_call_id))
         return None
 
@@ -254,12 +254,12 @@ class RequestTaskTool(DelegationTool):
             ctx.end_invocation = True
 
     async def resume(self, ctx: InvocationContext, call: FunctionCall, since: int) -> Events:
-        """Go on in the task's own conversation, with what the user said there."""
+        """Continue the task's own conversation with the user's messages there."""
         run = Run(self.agent)
         for event in ctx.session.events[since:]:
             if event.isolation_scope == call.id and finishing_response(event) is not None:
                 run.see(event)
-        if run.finished:  # and it was interrupted before the result was committed
+        if run.finished:  # but the run was interrupted before the result was committed
             yield self._result(ctx, call.id, "user", run.response())
             return
         try:

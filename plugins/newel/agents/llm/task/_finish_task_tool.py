@@ -27,17 +27,17 @@ class TaskAgent(Protocol):
 
     @property
     def output_schema(self) -> object:
-        """What its result must fit; None: a text."""
+        """The schema that its result must fit; None: a text."""
 
 
 class FinishTaskTool(BaseTool):
     """`finish_task`: its parameters are the fields of the agent's output schema.
 
-    Without one it takes a `result`, a text; a schema that is no object is the parameter `result`. An answer that
-    does not fit is an error result, so that the model can mend it.
+    Without a schema it takes `result`, a text; a schema that is no object becomes the parameter `result`. Arguments
+    that do not fit give an error result, so that the model can correct them.
     """
 
-    #: An agent gets it for its mode, not from its list of tools.
+    #: An agent gets it because of its mode, not from its list of tools.
     of_mode = True
 
     def __init__(self, task_agent: TaskAgent) -> None:
@@ -72,7 +72,7 @@ class FinishTaskTool(BaseTool):
         llm_request.append_instructions([_INSTRUCTION])
 
     async def run_async(self, *, args: Json, tool_context: Context) -> str | Json:
-        """FINISH_TASK_SUCCESS_RESULT, or what is wrong with the arguments."""
+        """FINISH_TASK_SUCCESS_RESULT, or an error result that says what is wrong with the arguments."""
         try:
             self.output(args)
         except ValidationError as error:
@@ -85,7 +85,7 @@ class FinishTaskTool(BaseTool):
         return FINISH_TASK_SUCCESS_RESULT
 
     def output(self, args: Json) -> object:
-        """The value that the arguments stand for, as plain data; a wrong one raises pydantic's ValidationError."""
+        """The value that the arguments stand for, as plain data; a wrong value raises pydantic's ValidationError."""
         value = args.get(self._wrapper_key) if self._wrapper_key else args
         if self._adapter is None:
             return value
@@ -95,11 +95,11 @@ class FinishTaskTool(BaseTool):
 async def until_finished(
     ctx: InvocationContext, tool: FinishTaskTool, events: AsyncGenerator[Event, None]
 ) -> AsyncGenerator[Event, None]:
-    """The events of a task agent, up to the one that says that it is done, which gets the `output`."""
+    """The events of a task agent, up to the event that finishes the task, which gets the `output`."""
     agent_name = ctx.agent.name
     async with aclosing(events):
         async for event in events:
-            if event.author != agent_name:  # of an agent that works for this one
+            if event.author != agent_name:  # an event of an agent that works for this one
                 yield event
                 continue
             done = finishing_response(event)

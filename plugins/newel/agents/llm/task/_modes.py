@@ -1,4 +1,4 @@
-"""Modes: what an LLM agent gets for its own mode, and for those of its sub-agents."""
+"""Modes: the tools that an LLM agent gets for its own mode, and for the modes of its sub-agents."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ModalAgent(TaskAgent, Protocol):
 
     @property
     def tools(self) -> Sequence[object]:
-        """Its tools, those of modes among them."""
+        """Its tools, including the tools of modes."""
 
     @property
     def sub_agents(self) -> Sequence[BaseAgent]:
@@ -42,7 +42,7 @@ def tools_of(agent: ModalAgent) -> list[object]:
 
 
 def delegating(agent: ModalAgent, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-    """The agent's events with those of the sub-agents that work for it; those of a task agent until it is done."""
+    """The events of the agent and of the sub-agents that work for it; a task agent's end when it is done."""
     tools = {entry.name: entry for entry in agent.tools if isinstance(entry, DelegationTool)}
     events = coordinate(ctx, tools, reason_and_act) if tools else reason_and_act(ctx)
     if agent.mode != "task":

@@ -10,8 +10,8 @@ from newel_kernel import hookimpl
 class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of delegation."""
 
-    #: Tell the caller's model why an agent that answers once, or one that is a tool, failed; else the result is
-    #: empty, as specified.
+    #: Tell the caller's model why an agent that answers once, or an agent that is a tool, failed; else the result
+    #: is empty, as specified.
     tell_failures: bool = False
 
 

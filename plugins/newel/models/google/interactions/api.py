@@ -14,8 +14,8 @@ from newel.models.google.requests import ending_with_user
 from newel.models.google.sdk import Answer, Json
 from newel_kernel import FeatureUnavailableError, LlmRequest, LlmResponse
 
-#: The first release of the SDK that takes all that is sent here: in 2.0, which has the API of today (interactions
-#: that consist of steps), retries cannot be turned off, and settings are missing.
+#: The first release of the SDK that takes everything that is sent here. Release 2.0 has today's API (interactions
+#: that consist of steps), but retries cannot be turned off, and settings are missing.
 _FIRST = (2, 30)
 
 
@@ -33,7 +33,7 @@ def check(model: str) -> None:
 async def responses(
     connection: Connection, request: LlmRequest, model: str, *, vertex: bool, stream: bool
 ) -> AsyncGenerator[LlmResponse, None]:
-    """The responses to `request`, which stays as it is."""
+    """The responses to `request`, which is not changed."""
     arguments = requests.arguments(request, ending_with_user(request), model, vertex=vertex)
     create = connection.sdk.aio.interactions.create
     if not stream:

@@ -15,21 +15,21 @@ from newel_types import Content, FunctionDeclaration, GenerateContentConfig, Par
 
 logger = logging.getLogger(__name__)
 
-#: Settings that have the same name there.
+#: Settings that have the same name in the Interactions API.
 _SAME = ("temperature", "top_p", "seed", "stop_sequences", "max_output_tokens")
-#: Settings that have no counterpart there.
+#: Settings that have no counterpart in it.
 _WITHOUT = (
     "top_k", "candidate_count", "presence_penalty", "frequency_penalty", "response_logprobs", "logprobs",
     "media_resolution", "audio_timestamp", "speech_config", "image_config", "routing_config", "model_selection_config",
 )  # fmt: skip
-#: The service's own tools that it has there too.
+#: The service's own tools that it has too.
 _OWN_TOOLS = ("google_search", "google_maps", "code_execution", "url_context", "computer_use")
-#: The settings of which a warning was given; each gets one.
+#: The settings that were warned about; each gets one warning.
 _warned: set[str] = set()
 
 
 def arguments(request: LlmRequest, contents: list[Content], model: str, *, vertex: bool) -> Json:
-    """Keyword arguments for the SDK; `request` stays as it is. `contents` end with the user's."""
+    """Keyword arguments for the SDK; `request` is not changed. `contents` end with a content of the user."""
     config, previous = request.config, request.stash.get(PREVIOUS_INTERACTION, None)
     _warn(config)
     fields: Json = {
@@ -56,7 +56,7 @@ def arguments(request: LlmRequest, contents: list[Content], model: str, *, verte
 def since_last_answer(contents: list[Content]) -> list[Content]:
     """The contents after the model's last one, which the service does not have yet.
 
-    The signatures of that one go along: models from Gemini 3 on check that they come back.
+    The signatures of the model's last content are sent too: models from Gemini 3 on check that they come back.
     """
     start = len(contents)
     while start and contents[start - 1].role == "user":
@@ -150,7 +150,7 @@ def _http(config: GenerateContentConfig) -> Json:
 
 
 def _warn(config: GenerateContentConfig) -> None:
-    """Warn once of each setting that has no effect."""
+    """Warn once about each setting that has no effect."""
     unused = [name for name in _WITHOUT if getattr(config, name) is not None]
     if config.thinking_config is not None and config.thinking_config.thinking_budget is not None:
         unused.append("thinking_config.thinking_budget")

@@ -34,7 +34,7 @@ def steps_of(contents: Iterable[Content]) -> Iterator[Json]:
 
 
 class _Calls:
-    """Ids for calls and results that have none: those of another API, whose order tells what belongs together."""
+    """Ids for calls and results that have none: another API made them, and their order says which belong together."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -98,7 +98,7 @@ def _step(part: Part, calls: _Calls) -> Iterator[Json]:
 
 
 def parts_of(step: Json) -> list[Part]:
-    """The parts of one step; none of those that only the service needs."""
+    """The parts of one step; a step that only the service needs has none."""
     kind = step.get("type")
     if kind in _INPUT:
         return []

@@ -14,7 +14,7 @@ from newel_types import Content, Part
 class StreamedInteraction:
     """Passes each chunk on as a partial response and puts the whole interaction together.
 
-    The SDK continues an interaction that the service cuts at a limit: then several come in a row, and are one answer.
+    The SDK continues an interaction that the service cuts at a limit: then several in a row are one answer.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class StreamedInteraction:
         self._failure: LlmResponse | None = None
 
     def add(self, event: Json) -> LlmResponse | None:
-        """Take one event; the partial response that it makes, if any."""
+        """Take one event; return the partial response that it makes, if any."""
         kind = event.get("event_type")
         parts: list[Part] = []
         if kind in ("interaction.created", "interaction.completed"):
@@ -69,7 +69,7 @@ class StreamedInteraction:
         self._steps = {}
 
     def _end_step(self, step: Json) -> list[Part]:
-        """The parts of a step that is complete, but for those whose pieces were passed on already."""
+        """The parts of a complete step, except those whose pieces were already passed on."""
         text = step.pop("text_of_arguments", None)
         if text:
             try:
@@ -82,7 +82,7 @@ class StreamedInteraction:
 
 
 def _add_delta(step: Json, delta: Json) -> list[Part]:
-    """Add `delta` to `step`; the parts to pass on."""
+    """Add `delta` to `step`; return the parts to pass on."""
     kind = delta.get("type")
     if kind == "arguments_delta":
         step["text_of_arguments"] = step.get("text_of_arguments", "") + (delta.get("arguments") or "")

@@ -23,7 +23,7 @@ from newel.models.wire.sockets import LiveSocket, noting
 from newel_kernel import LlmRequest, LlmResponse
 from newel_types import Content, SpeechConfig
 
-#: How long calls wait for the end of their turn in silence, in seconds: some models want results before they end it.
+#: How long calls wait in silence for the end of their turn, in seconds: some models want results before they end it.
 _CALL_PATIENCE = 0.3
 _MESSAGE_KEYS = frozenset((
     "setupComplete", "serverContent", "toolCall", "toolCallCancellation", "usageMetadata", "goAway",
@@ -32,9 +32,9 @@ _MESSAGE_KEYS = frozenset((
 
 
 class GeminiLiveConnection(SocketConnection):
-    """The frames of a session that the SDK has set up, read and written here.
+    """Reads and writes the frames of a session that the SDK has set up.
 
-    The SDK makes an object of each message, which costs more than all the rest of it.
+    The SDK would make an object of each message, which costs more than all other work on it.
     """
 
     def __init__(
@@ -45,9 +45,9 @@ class GeminiLiveConnection(SocketConnection):
         self._reader = reader
         self._initial_history = initial_history
         self._unknown: set[str] = set()
-        #: How many frames the history took; None: none was sent. Every later input is one frame.
+        #: How many frames the history took; None: no history was sent. Every later input is one frame.
         self._history_frames: int | None = None
-        #: The service does not say which input it has taken, and the session may go on elsewhere.
+        #: Set if the service does not say which input it has taken, and the session may continue on another connection.
         self._arrivals = Arrivals(socket, self._arrived) if confirmed else None
         if confirmed:
             self.inputs_taken = 0
@@ -96,7 +96,7 @@ class GeminiLiveConnection(SocketConnection):
         return responses
 
     def _strange(self, message: Json) -> list[LlmResponse]:
-        """An error that the service reports, or a message that is not known, which is said once for its kind."""
+        """An error that the service reports, or one for an unknown message, once for each kind."""
         error = message.get("error", message)
         if isinstance(error, dict) and "code" in error:
             what = f"reported an error: {error.get('message') or 'no message'}"
@@ -126,21 +126,21 @@ class GeminiLiveConnection(SocketConnection):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The model that a connection goes to, and what is settled of it."""
+    """The model that a connection goes to, and the settings for it."""
 
     service: Service
     dialect: Dialect
     #: The model's own voice, which wins over that of the request.
     speech: SpeechConfig | None
     frame_bytes: int
-    #: Find out what has arrived where the service does not say so.
+    #: Whether to find out which input has arrived where the service does not say so.
     confirms: bool
     say: Say
 
 
 @asynccontextmanager
 async def opened(live: Live, target: Target, request: LlmRequest) -> AsyncIterator[GeminiLiveConnection]:
-    """A connection through ``client.aio.live`` of the SDK, which closes it on leaving."""
+    """A connection through ``client.aio.live`` of the SDK; it is closed on leaving."""
     service, number = target.service, request.stash[CONNECTION_NUMBER]
     fields = import_module("google.genai.types").LiveConnectConfig.model_fields
     config = sayable(setup(request, target.speech, target.say, vertex=target.dialect.vertex), fields, target.say)

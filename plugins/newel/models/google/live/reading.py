@@ -32,7 +32,7 @@ _ACTIVITIES = {
 class Reader:
     """The state of a conversation between messages. `newer`: calls are passed on as they come.
 
-    Models before Gemini 3 end their turn after calls, which may come one by one: these are one response then.
+    Models before Gemini 3 end their turn after calls, which may come one by one; they are passed on as one response.
     """
 
     def __init__(self, model: str, session_id: str | None, *, newer: bool) -> None:
@@ -51,7 +51,7 @@ class Reader:
         return bool(self._calls)
 
     def read(self, message: Json) -> list[LlmResponse]:
-        """The responses of a message. A ValueError (pydantic's, too) says that it is malformed."""
+        """The responses of a message. Raises ValueError (pydantic's, too) where it is malformed."""
         sound = _sound(message)
         if sound is not None:
             return [LlmResponse(sound, None, self._model)]
@@ -114,7 +114,7 @@ class Reader:
         return self._response(turn_complete=True, custom_metadata=metadata or None, **fields, **more)
 
     def _parts(self, parts: list[Part], *, ends: bool) -> list[LlmResponse]:
-        """What the model says. A piece of text is shown unless its whole follows in the same message."""
+        """The model's output. A piece of text is passed on unless the whole text follows in the same message."""
         out: list[LlmResponse] = []
         pieces: list[Part] = []
         for part in parts:
@@ -137,7 +137,7 @@ class Reader:
         out: list[LlmResponse] = []
         input_, output = content.input_transcription, content.output_transcription
         if input_ is not None:
-            if self._newer:  # one that is final
+            if self._newer:  # it is final
                 out += self._heard.finish(input_.text)
             else:
                 out += self._heard.piece(input_.text, input_.language_code)
@@ -151,7 +151,7 @@ class Reader:
         return out
 
     def _cancelled(self, cancellation: LiveServerToolCallCancellation) -> list[LlmResponse]:
-        """Calls that were not passed on yet are left out; others are for the runtime to cancel."""
+        """Drop cancelled calls that were not passed on yet; the runtime has to cancel the others."""
         ids = cancellation.ids or []
         waiting = {call.id for call in self._calls}
         self._calls = [call for call in self._calls if call.id not in ids]

@@ -14,12 +14,12 @@ from newel.models.google.sdk import Json
 from newel.models.wire.sounds import without_sound
 from newel_types import ActivityEnd, ActivityStart, Blob, Content, LiveClientRealtimeInput, Part
 
-#: Says that the user's history is over, where a model waits for new input before it answers.
+#: The text after a history that ends with the user, for models that answer only after new input.
 _GO_ON = "."
 
 
 class Frames:
-    """Makes frames. `newer`: as Gemini 3 takes them."""
+    """Makes frames. `newer`: in the form that Gemini 3 takes."""
 
     def __init__(self, model: str, dialect: Dialect) -> None:
         self.newer = is_newer(model)
@@ -27,13 +27,13 @@ class Frames:
         self._dialect = dialect
 
     def history(self, contents: Sequence[Content], *, initial: bool) -> list[str]:
-        """The conversation so far, which is answered if it ends with the user's. `initial`: it was announced."""
+        """The conversation so far; the model answers if it ends with the user. `initial`: the setup announced it."""
         turns = self._turns(contents)
         if not turns:
             return []
         is_question = turns[-1]["role"] == "user"
         frames = [_frame("client_content", {"turns": turns, "turnComplete": is_question})]
-        if is_question and initial and self.newer:  # announced history alone is answered by no newer model
+        if is_question and initial and self.newer:  # no newer model answers an announced history alone
             frames.append(_frame("realtime_input", {"text": _GO_ON}))
         return frames
 

@@ -1,4 +1,4 @@
-"""Setup: how a live connection is to be, in the SDK's words."""
+"""Setup: the configuration of a live connection, in the SDK's form."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from newel_types import SpeechConfig
 
 Say = Callable[[str, str], None]
 
-#: Settings of unary calls that hold for the connection as well, where the live settings say nothing.
+#: Settings of unary calls that also apply to the connection, unless the live settings have them.
 _SHARED = (
     "temperature", "top_p", "top_k", "max_output_tokens", "seed", "media_resolution", "thinking_config",
     "safety_settings",
 )  # fmt: skip
-#: What stays apart: the SDK takes of these but a part, or makes them itself.
+#: Settings that are handled separately: the SDK takes only a part of them, or makes them itself.
 _APART = {"http_options", "system_instruction", "tools", "speech_config", "session_resumption", "labels"}
 
 
@@ -50,7 +50,7 @@ def setup(request: LlmRequest, speech: SpeechConfig | None, say: Say, *, vertex:
 
 
 def sayable(config: Json, fields: Container[str], say: Say) -> Json:
-    """What of a configuration the installed SDK knows: releases before the latest have fewer `fields`."""
+    """The part of a configuration that the installed SDK knows: releases before the latest have fewer `fields`."""
     for name in config:
         if name not in fields:
             say(name, f"the installed google-genai cannot say {name}; it is left out: pip install -U google-genai")
@@ -66,7 +66,7 @@ def _instruction(instruction: object) -> object:
 
 
 def _resumption(handle: str | None, transparent: bool | None, say: Say, *, vertex: bool) -> Json:
-    """Vertex AI tells which input it has taken where resumption is transparent; the Gemini API knows no such thing."""
+    """Vertex AI says which input it has taken if resumption is transparent; the Gemini API has only a plain one."""
     if not vertex:
         if transparent:
             say("session_resumption", "the Gemini API has no transparent session resumption; it is plain")
@@ -76,7 +76,7 @@ def _resumption(handle: str | None, transparent: bool | None, say: Say, *, verte
 
 
 def _tool(tool: object, say: Say, *, vertex: bool) -> object:
-    """A tool; Vertex AI takes no behaviour of functions."""
+    """A tool; Vertex AI does not take the ``behavior`` of functions."""
     declarations = tool.get("function_declarations") if vertex and isinstance(tool, dict) else None
     for declaration in declarations or ():
         if declaration.pop("behavior", None) is not None:

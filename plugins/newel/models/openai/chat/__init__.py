@@ -1,1 +1,1 @@
-"""Chat Completions: the protocol of OpenAI, and of the servers that took it over."""
+"""Chat Completions: the protocol of OpenAI, and of the servers that adopted it."""

@@ -1,4 +1,4 @@
-"""Answers: what Chat Completions says in a message or a delta, as the parts of an answer."""
+"""Answers: the content of a message or a delta of Chat Completions, as the parts of an answer."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ REASONS = {
     "length": FinishReason.MAX_TOKENS,
     "content_filter": FinishReason.SAFETY,
 }
-#: Of a delta that holds a text only.
+#: The keys of a delta that holds a text only.
 _TEXT_KEYS = frozenset(("content", "role"))
 _DATA_URL = re.compile(r"data:([^;,]+);base64,(.*)", re.S)
 
 
 @dataclass(slots=True)
 class Call:
-    """A call, as far as it has come."""
+    """A call, as far as it has arrived."""
 
     id: str | None = None
     name: str = ""
@@ -39,7 +39,7 @@ class Call:
 
 @dataclass(slots=True)
 class Whole:
-    """All that one answer says."""
+    """The content of one answer."""
 
     #: Text and thoughts in their order: whether it is a thought, and its pieces.
     texts: list[tuple[bool, list[str]]] = field(default_factory=list)
@@ -49,20 +49,20 @@ class Whole:
     images: list[Part] = field(default_factory=list)
     tokens: list[Json] = field(default_factory=list)
     citations: list[Citation] = field(default_factory=list)
-    #: Why it ended, in the service's word.
+    #: The finish reason in the service's own word.
     word: str | None = None
     model: str | None = None
     usage: GenerateContentResponseUsageMetadata | None = None
 
     def add(self, text: str, thought: bool) -> None:
-        """Text that follows."""
+        """Add the text that follows."""
         if self.texts and self.texts[-1][0] is thought:
             self.texts[-1][1].append(text)
         else:
             self.texts.append((thought, [text]))
 
     def note(self, event: Json) -> None:
-        """What a chunk or a whole answer says beside its choices; later counts replace earlier ones."""
+        """Take the fields of a chunk or a whole answer beside its choices; later counts replace earlier ones."""
         if is_text(event.get("model")):
             self.model = event["model"]
         usage = usage_of(event.get("usage"), "prompt_tokens", "completion_tokens")
@@ -105,7 +105,7 @@ class Whole:
 
 
 def plain_text(chunk: Json) -> str | None:
-    """The text of a chunk that holds one and nothing else, as most of a stream do; else None."""
+    """The text of a chunk that holds nothing else, as most chunks of a stream do; else None."""
     choices = chunk.get("choices")
     if choices.__class__ is not list or len(choices) != 1 or chunk.get("usage") or chunk.get("error"):
         return None
@@ -118,7 +118,7 @@ def plain_text(chunk: Json) -> str | None:
 
 
 def texts_of(message: Json, profile: Profile) -> list[tuple[str, bool]]:
-    """The text of a message or a delta: each with whether it is a thought."""
+    """The texts of a message or a delta, each with whether it is a thought."""
     texts: list[tuple[str, bool]] = []
     for name in profile.reasoning_fields:
         if is_text(message.get(name)):
@@ -153,7 +153,7 @@ def images_of(message: Json) -> list[Part]:
 
 
 def tokens_of(choice: Json) -> list[Json]:
-    """The log probabilities that a choice brings."""
+    """The log probabilities of a choice."""
     logprobs = choice.get("logprobs")
     return objects(logprobs.get("content")) if isinstance(logprobs, dict) else []
 
@@ -164,7 +164,7 @@ def cited(message: Json) -> list[Citation]:
 
 
 def merge_details(details: list[Json], pieces: list[Json]) -> None:
-    """Add OpenRouter's pieces of reasoning to those before; pieces of one index are one."""
+    """Add OpenRouter's pieces of reasoning to the earlier ones; pieces with the same index are joined."""
     for piece in pieces:
         index = piece.get("index")
         detail = next((one for one in details if index is not None and one.get("index") == index), None)

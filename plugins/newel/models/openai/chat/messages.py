@@ -1,4 +1,4 @@
-"""Messages: a conversation as Chat Completions has it."""
+"""Messages: a conversation in the form of Chat Completions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from newel_types import FunctionResponse, MediaResolution, Part
 
 #: How long an id of a call may be.
 ID_LENGTH = 40
-#: What `Part.part_metadata` keeps: of a call what Gemini's endpoint must have back, of a thought what OpenRouter must.
+#: Keys in `Part.part_metadata`: of a call, what Gemini's endpoint must get back; of a thought, what OpenRouter must.
 EXTRA_CONTENT = "extra_content"
 REASONING_DETAILS = "reasoning_details"
 _DETAILS = {
@@ -114,7 +114,7 @@ class Messages(History):
         return result
 
     def _think(self, message: Json, parts: Sequence[Part]) -> None:
-        """Give the service back what it thought, where it wants that."""
+        """Give the service its thoughts back, if it wants them."""
         field = self._profile.reasoning_back
         if field is None:
             return

@@ -53,7 +53,7 @@ class OpenAILlm(OpenAIModel):
         yield whole
 
     def _prepared(self, request: LlmRequest, service: Service, stream: bool) -> tuple[Call, Assembly]:
-        """The request to send, and what puts its answer together."""
+        """The request to send, and the assembly of its answer."""
         profile, capable, say = self.settled_profile, self.capabilities_for(request), self._say(request)
         config = request.config
         tools = Declarations(config, self._tool_names, say, strict=profile.strict_schemas)

@@ -19,7 +19,7 @@ from newel_types import GenerateContentConfig
 _SAYABLE = ("stop_sequences", "presence_penalty", "frequency_penalty", "seed", "response_logprobs", "logprobs")
 _PENALTIES = ("presence_penalty", "frequency_penalty")
 _MOST_STOPS = 4
-#: The user's words of a conversation that nobody has begun.
+#: The user's message where the conversation is empty.
 _BEGIN = "Do now what your instructions ask for."
 _IN_JSON = "Answer in JSON."
 
@@ -28,7 +28,7 @@ def body(
     config: GenerateContentConfig, model: str, messages: list[Json], tools: Declarations, format: OutputFormat | None,
     profile: Profile, capable: ModelCapabilities, say: Say,
 ) -> Json:  # fmt: skip
-    """The body, without what only streams have. `messages` may be changed."""
+    """The body, without the fields of streams. `messages` may be changed."""
     fields: Json = {"model": model, "messages": messages or [{"role": "user", "content": _BEGIN}]}
     fields |= _tools(config, tools, profile, capable, say)
     words = instructions(config, say)
@@ -90,7 +90,7 @@ def _choice(choice: Choice) -> object:
 
 
 def _format(format: OutputFormat, capable: ModelCapabilities) -> tuple[Json, str]:
-    """The response format, and what the instructions must say besides."""
+    """The response format, and the sentences to add to the instructions."""
     if format.schema is None:
         return {"type": "json_object"}, _IN_JSON
     if not capable.output_schema:

@@ -1,6 +1,6 @@
 """Stream: the chunks of a streamed answer, as they come and as the one answer they make up.
 
-A whole answer is one chunk that says everything, so both come out the same.
+A whole answer is treated as one chunk with everything in it, so both come out the same.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class Assembly:
         self._whole = Whole()
         self._tags = ThinkTags() if profile.think_tags else None
         self._unwrapping = Unwrapping() if wrapped else None
-        #: The call that an index means now.
+        #: The current call at an index.
         self._at: dict[int, Call] = {}
         self._began = False
 
     def feed(self, chunk: Json) -> LlmResponse | None:
-        """Take a chunk; what it shows, or None. A failure that it reports is raised."""
+        """Take a chunk; return the partial response that it makes, or None. Raises a failure that it reports."""
         if (text := plain_text(chunk)) is not None:
             return self.feed_text(text, chunk.get("model"))
         check(chunk, self._service)
@@ -59,7 +59,7 @@ class Assembly:
         return self._partial(parts)
 
     def feed_text(self, text: str, model: object) -> LlmResponse | None:
-        """Take a chunk that holds one text and nothing besides."""
+        """Take a chunk that holds one text and nothing else."""
         if is_text(model):
             self._whole.model = model
         self._began = True
@@ -82,7 +82,7 @@ class Assembly:
         return self._response()
 
     def close(self) -> tuple[LlmResponse | None, LlmResponse]:
-        """What was held back, and the whole answer. One that never ended is raised as an error."""
+        """The text that was held back, and the whole answer. Raises an error if the answer never ended."""
         if self._whole.word is None:
             if not (self._profile.finish_reason_optional and self._began):
                 raise self._service.cut_short("the stream ended without a finish reason")
@@ -142,7 +142,7 @@ class Assembly:
             self._say(rest, False, parts)
 
     def _call(self, delta: Json) -> None:
-        """A piece of a call. Another id under the same index is another call, as is a name after whole arguments."""
+        """A piece of a call. Another id at the same index begins a new call, as does a name after whole arguments."""
         function = delta.get("function")
         function = function if isinstance(function, dict) else {}
         call_id, name = delta.get("id"), function.get("name")

@@ -6,20 +6,20 @@ _OPEN, _CLOSE = "<think>", "</think>"
 
 
 class ThinkTags:
-    """Takes text in pieces, and tells thoughts from the rest. A thought can only open the answer.
+    """Takes text in pieces, and tells thoughts from the rest. A thought can only be at the start of an answer.
 
-    The line ends beside the tags belong to neither.
+    Line ends beside the tags belong to neither and are dropped.
     """
 
     def __init__(self) -> None:
         self._thinking = False
         self._decided = False
         self._pending = ""
-        #: A tag has just ended: line ends that follow are its own.
+        #: A tag has just ended: line ends that follow belong to it.
         self._trims = False
 
     def feed(self, text: str) -> list[tuple[str, bool]]:
-        """What is clear by now: each text with whether it is a thought."""
+        """The texts that are settled by now, each with whether it is a thought."""
         text, self._pending = self._pending + text, ""
         if not self._decided:
             bare = text.lstrip()
@@ -38,20 +38,20 @@ class ThinkTags:
         return texts
 
     def close(self) -> list[tuple[str, bool]]:
-        """What was held back."""
+        """The text that was held back."""
         texts: list[tuple[str, bool]] = []
         self._add(self._pending, self._thinking, texts)
         self._pending = ""
         return texts
 
     def _think(self, text: str, texts: list[tuple[str, bool]]) -> str:
-        """Take a piece of a thought; what follows its end."""
+        """Take a piece of a thought; return the text after its end."""
         at = text.find(_CLOSE)
         if at >= 0:
             self._add(text[:at].rstrip("\n"), True, texts)
             self._thinking, self._trims = False, True
             return text[at + len(_CLOSE) :]
-        # Line ends before the tag, and what may be the beginning of it, wait for more.
+        # Line ends before the tag, and text that may be the beginning of it, wait for more.
         tag = next((n for n in range(len(_CLOSE) - 1, 0, -1) if text.endswith(_CLOSE[:n])), 0)
         keep = len(text[: len(text) - tag].rstrip("\n"))
         self._pending = text[keep:]

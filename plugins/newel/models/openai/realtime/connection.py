@@ -28,13 +28,13 @@ _SETUP = "newel_setup"
 
 
 class OpenAIRealtimeConnection(SocketConnection):
-    """The events of a connection that the SDK has opened, read and written here without an object for each."""
+    """Reads and writes the events of a connection that the SDK has opened, without an object for each."""
 
     def __init__(self, socket: LiveSocket, frames: Frames, reader: Reader, early: Sequence[bytes]) -> None:
         super().__init__(socket, frames)
         self._frames = frames
         self._reader = reader
-        #: What came while the session was set up.
+        #: The frames that came while the session was set up.
         self._early = deque(early)
 
     async def send_history(self, history: list[Content]) -> None:
@@ -75,7 +75,7 @@ class OpenAIRealtimeConnection(SocketConnection):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The model that a connection goes to, and what is settled of it."""
+    """The model that a connection goes to, and the settings for it."""
 
     service: Service
     names: Names
@@ -88,7 +88,7 @@ class Target:
 
 @asynccontextmanager
 async def opened(sdk: Sdk, target: Target, request: LlmRequest) -> AsyncIterator[OpenAIRealtimeConnection]:
-    """A connection through ``client.realtime`` of the SDK, which closes it on leaving."""
+    """A connection through ``client.realtime`` of the SDK; it is closed on leaving."""
     service, number = target.service, request.stash[CONNECTION_NUMBER]
     settings = session(request, target.names, target.say, target.transcriber)
     manager = sdk.realtime.connect(model=service.model, websocket_connection_options=target.options)
@@ -107,14 +107,14 @@ async def opened(sdk: Sdk, target: Target, request: LlmRequest) -> AsyncIterator
 
 
 async def _set_up(socket: LiveSocket, settings: Json, service: Service) -> list[bytes]:
-    """Say how the session is to be; what the service sent until it had taken that."""
-    with suppress(ConnectionLostError):  # what comes says why
+    """Configure the session; return the frames that the service sent until it had accepted that."""
+    with suppress(ConnectionLostError):  # the next frame says why
         await socket.send(json.dumps({"type": "session.update", "event_id": _SETUP, "session": settings}))
     frames: list[bytes] = []
     while True:
         frame = await socket.recv()
         if not isinstance(frame, bytes):
-            failure = frame or LlmResponse()  # nobody else closes the socket
+            failure = frame or LlmResponse()  # nothing else closes the socket
             raise ModelError(
                 failure.error_message or "", code=failure.error_code, provider=service.provider, model=service.model
             )

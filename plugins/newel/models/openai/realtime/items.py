@@ -1,4 +1,4 @@
-"""Items: a conversation as the Realtime API has it."""
+"""Items: a conversation in the form of the Realtime API."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Items(ItemHistory):
         super().__init__(names, say, _ID_LENGTH)
 
     def from_model(self, parts: Sequence[Part]) -> list[Json]:
-        """Messages and calls in their order. Thoughts are the service's own affair."""
+        """Messages and calls in their order. Thoughts are not sent back."""
         items: list[Json] = []
         for part in parts:
             words = part.text if part.text is not None else code_text(part)
@@ -55,7 +55,7 @@ def output(call_id: str, response: FunctionResponse) -> Json:
 
 
 def items_of(contents: Sequence[Content], names: Names, say: Say) -> list[Json]:
-    """The items of contents in their order; calls without a result get one that says so."""
+    """The items of contents in their order; calls without a result get an error result."""
     items = Items(names, say)
     for content in contents:
         items.add(content)

@@ -15,12 +15,12 @@ from newel_kernel import Json, LlmResponse
 from newel_types import Blob, Content, FinishReason, FunctionCall, Part, VoiceActivity, VoiceActivityType
 
 Responses = Iterator[LlmResponse]
-#: A failure as a response, from a code and what is said of it.
+#: Makes a response of a failure, from its code and a description.
 Fail = Callable[[str, str], LlmResponse]
 
 SOUND = "audio/pcm;rate=24000"
 _TRANSCRIPTION = "conversation.item.input_audio_transcription"
-#: Events that say nothing that a response could hold.
+#: Events that hold nothing for a response.
 _SILENT = (
     "session.", "conversation.", "rate_limits.", "input_audio_buffer.", "output_audio_buffer.", "response.output_item.",
     "response.content_part.", "response.function_call_arguments.", "response.output_text.done", "response.text.done",
@@ -30,7 +30,7 @@ _REASONS = {"max_output_tokens": FinishReason.MAX_TOKENS, "content_filter": Fini
 
 
 class Reader:
-    """The state of a conversation between events; `outgoing` are the client's events that they lead to."""
+    """The state of a conversation between events; `outgoing` are the client's events that follow from them."""
 
     def __init__(self, model: str, names: Names, turns: Turns, manner: Manner, fail: Fail) -> None:
         self.outgoing: list[Json] = []
@@ -67,7 +67,7 @@ class Reader:
         }
 
     def read(self, event: Json) -> list[LlmResponse]:
-        """The responses of an event. A ValueError, TypeError or KeyError says that it is malformed."""
+        """The responses of an event. Raises ValueError, TypeError or KeyError where it is malformed."""
         kind = event["type"]
         reaction = self._reactions.get(kind)
         if reaction is not None:
@@ -78,7 +78,7 @@ class Reader:
         return [self._fail("UNKNOWN_MESSAGE", f"sent a message of a kind that is not known here ({kind[:200]})")]
 
     def stopped(self) -> list[LlmResponse]:
-        """The user has interrupted: what was said so far is all of it."""
+        """End an interrupted answer: the text so far is all of it."""
         if self._interrupted:
             return []
         self._interrupted = True

@@ -1,4 +1,4 @@
-"""Sending: what the user says, as events of the Realtime API."""
+"""Sending: the user's input as events of the Realtime API."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ from newel_types import (
     Part,
 )
 
-#: The service takes no less than 100 ms for an utterance, in bytes.
+#: The least utterance that the service takes, 100 ms, in bytes.
 _LEAST = RATE * 2 // 10
-#: The silence after which an utterance is surely over, beyond what was asked for, in milliseconds; and the usual one.
+#: How much longer than the set silence surely ends an utterance, and the default silence, both in milliseconds.
 _MARGIN_MS, _SILENCE_MS = 300, 500
 _CLEAR = '{"type": "input_audio_buffer.clear"}'
 _COMMIT = '{"type": "input_audio_buffer.commit"}'
 
 
 class Frames:
-    """Makes frames, and notes what they mean for whose turn it is."""
+    """Makes frames, and notes how they change whose turn it is."""
 
     def __init__(self, names: Names, say: Say, turns: Turns, manner: Manner) -> None:
         self._names = names
         self._say = say
         self._turns = turns
         self._manner = manner
-        #: The bytes that went into the buffer of the service since its last utterance, as far as is known here.
+        #: The bytes in the service's buffer since its last utterance, as far as is known here.
         self._buffered = 0
         self._resamplers: dict[int, Resampler] = {}
-        #: The calls that have had a result: a further one goes as a message.
+        #: The calls that have had a result: a further result is sent as a message.
         self._answered: set[str] = set()
 
     def history(self, contents: Sequence[Content]) -> list[str]:
-        """The conversation so far, which is answered if it ends with the user's."""
+        """The conversation so far; the model answers if it ends with the user."""
         history = without_sound(contents)
         items = items_of(history, self._names, self._say)
         asks = self._turns.ask() if items and history[-1].role == "user" else []
@@ -105,12 +105,12 @@ class Frames:
         return [_append(data)] if data else []
 
     def _stop(self) -> list[Json]:
-        """Have the model stop for what the user says, and forget what nobody has heard."""
+        """Have the model stop for the user, and forget the speech that was not heard."""
         stop = self._turns.interrupt()
         return [*stop, *self._turns.truncate()] if stop else []
 
     def _activity(self) -> list[str]:
-        """The user begins to speak: what is still to be heard of the model is not played."""
+        """The user begins to speak: the rest of the model's speech is not played."""
         events: list[Json] = []
         if self._manner.interrupts:
             events = self._stop() or self._turns.silence()
@@ -118,7 +118,7 @@ class Frames:
         return [*map(json.dumps, events), *begun]
 
     def _utterance(self) -> list[str]:
-        """What was said since the activity began, which is to be answered."""
+        """End the utterance that began with the activity, and ask for an answer."""
         size, self._buffered = self._buffered, 0
         if not size:
             return []
@@ -126,7 +126,7 @@ class Frames:
         return [*filled, _COMMIT, *map(json.dumps, self._turns.ask())]
 
     def _stream_end(self) -> list[str]:
-        """Silence after what was said, by which the service knows that it is over."""
+        """Silence by which the service knows that the utterance is over."""
         if self._manner.manual or not self._buffered:
             return []
         self._buffered = 0
@@ -149,7 +149,7 @@ class Frames:
 
 
 def _further(result: FunctionResponse) -> Json:
-    """A later result of a call: the service takes one for each."""
+    """A later result of a call as a message: the service takes one result for each call."""
     text = f"Further result of {result.name} (call {result.id}): {as_json(result.response or {})}"
     return {"type": "message", "role": "system", "content": [{"type": "input_text", "text": text}]}
 

@@ -1,4 +1,4 @@
-"""Session: how a live connection is to be, in the words of the Realtime API."""
+"""Session: the configuration of a live connection, in the form of the Realtime API."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from newel_types import (
 RATE = 24_000
 _PCM = {"type": "audio/pcm", "rate": RATE}
 _MOST_TOKENS = 4_096
-#: How loud must it be to be speech, from 0 to 1; and after how much silence is it over, in milliseconds.
+#: How loud sound must be to count as speech, from 0 to 1; and how much silence ends speech, in milliseconds.
 _THRESHOLDS = {StartSensitivity.START_SENSITIVITY_HIGH: 0.3, StartSensitivity.START_SENSITIVITY_LOW: 0.7}
 _SILENCES = {EndSensitivity.END_SENSITIVITY_HIGH: 300, EndSensitivity.END_SENSITIVITY_LOW: 900}
-#: Settings that the service cannot be told.
+#: Settings that the service does not have.
 _UNSAYABLE = (
     "temperature", "top_p", "top_k", "seed", "media_resolution", "thinking_config", "enable_affective_dialog",
     "session_resumption", "context_window_compression", "proactivity", "avatar_config", "safety_settings",
@@ -63,28 +63,28 @@ def session(request: LlmRequest, names: Names, say: Say, transcriber: str) -> Js
 
 
 def wants_text(config: LiveConnectConfig) -> bool:
-    """Whether the answers are text; else they are sound with a transcription."""
+    """Whether the answers are text; otherwise they are sound with a transcription."""
     return config.response_modalities == [Modality.TEXT]
 
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How a session is held, as far as the client has a part in it."""
+    """The settings of a session that the client has to act on."""
 
     #: The client says when the user speaks.
     manual: bool
     #: The model stops when the user speaks.
     interrupts: bool
-    #: What the model says is passed on as text as well.
+    #: The model's speech is passed on as text as well.
     transcribed: bool
-    #: The consumer is told when the user begins and ends to speak.
+    #: The consumer is notified when the user begins and stops speaking.
     told_activity: bool
-    #: The silence after which the user has ended, in milliseconds; None: as the service has it.
+    #: The silence that ends the user's speech, in milliseconds; None: the service's default.
     silence_ms: int | None
 
 
 def manner(config: LiveConnectConfig) -> Manner:
-    """That of a live configuration."""
+    """The manner that a live configuration sets."""
     realtime = config.realtime_input_config or RealtimeInputConfig()
     detection = realtime.automatic_activity_detection
     return Manner(

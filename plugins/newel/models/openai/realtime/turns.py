@@ -1,4 +1,4 @@
-"""Turns: whose turn it is, and what the service is to be told of it. One response is made at a time."""
+"""Turns: whose turn it is, and the events that tell the service. One response is made at a time."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from itertools import count
 
 from newel_kernel import Json
 
-#: The start of the ids of events that may come too late; that they did is no error.
+#: The start of the ids of events that may come too late, which is no error.
 LATE = "newel_late_"
 _BYTES_PER_MS = 48
 
 
 class Turns:
-    """Notes the response that is being made, and asks for another one when its time has come.
+    """Notes the response that is being made, and asks for the next one when it is due.
 
-    `clock` gives seconds, and says how much of what the model has said was heard.
+    `clock` gives seconds; by it, we know how much of the model's speech was heard.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._ids = count(1)
         self._clock = clock
         self._playback = Playback()
-        #: A response is being made; or was asked for, and is not there yet.
+        #: A response is being made (`active`), or was requested and has not begun yet.
         self.active = False
         self._requested = False
-        #: The client has cut the sound of a response that was done; the consumer learns it when the service has.
+        #: The client has cut the sound of a finished response; the consumer is notified once the service has confirmed.
         self.silenced = False
-        #: Another one is wanted once it is done.
+        #: Another response is wanted once the present one is done.
         self._again = False
 
     def ask(self) -> list[Json]:
@@ -46,7 +46,7 @@ class Turns:
         return [{"type": "response.cancel", "event_id": self._late()}]
 
     def play(self, item: str, index: int, size: int) -> None:
-        """`size` bytes more of what the model says are passed on."""
+        """Note that `size` more bytes of the model's speech are passed on."""
         self._playback.add(item, index, size, self._clock())
 
     @property
@@ -55,7 +55,7 @@ class Turns:
         return self.active or self._playback.is_on(self._clock())
 
     def truncate(self) -> list[Json]:
-        """Have the service forget what it has said and nobody has heard; nothing where all was heard."""
+        """Have the service forget the speech that was not heard; no event where all was heard."""
         position = self._playback.stop(self._clock())
         if position is None:
             return []
@@ -64,17 +64,17 @@ class Turns:
         return [{"type": "conversation.item.truncate", "event_id": self._late(), **where}]
 
     def silence(self) -> list[Json]:
-        """Cut the sound of a response that is done."""
+        """Cut the sound of a finished response."""
         events = self.truncate()
         self.silenced = bool(events)
         return events
 
     def begun(self) -> None:
-        """A response has begun, whoever asked for it."""
+        """Note that a response has begun, requested by us or not."""
         self.active, self._requested = True, False
 
     def done(self) -> list[Json]:
-        """It is done."""
+        """Note that the response is done; ask for the next one, if one is wanted."""
         self.active = False
         if not self._again:
             return []
@@ -82,7 +82,7 @@ class Turns:
         return self.ask()
 
     def too_early(self) -> None:
-        """The service refused to make a response beside another one, which it had begun itself."""
+        """Note that the service refused a response because of another one that it had begun itself."""
         self._requested, self._again = False, True
 
     def _late(self) -> str:
@@ -90,7 +90,7 @@ class Turns:
 
 
 class Playback:
-    """What the model says, as it is heard: from its first chunk on, without a pause."""
+    """The model's speech as it is heard: from its first chunk on, without a pause."""
 
     def __init__(self) -> None:
         self._item: str | None = None
@@ -99,8 +99,8 @@ class Playback:
         self._begun = 0.0
 
     def add(self, item: str, index: int, size: int, now: float) -> None:
-        """`size` bytes more; times in seconds, on one clock."""
-        if item != self._item or now > self._begun + self._ms / 1_000:  # after a pause it goes on from here
+        """Add `size` more bytes; times are in seconds, on one clock."""
+        if item != self._item or now > self._begun + self._ms / 1_000:  # after a pause it continues from here
             begun = now if item != self._item else now - self._ms / 1_000
             self._ms = 0.0 if item != self._item else self._ms
             self._item, self._index, self._begun = item, index, begun
@@ -111,7 +111,7 @@ class Playback:
         return self._item is not None and now < self._begun + self._ms / 1_000
 
     def stop(self, now: float) -> tuple[str, int, int] | None:
-        """Item, content and milliseconds up to which it was heard; None where that is all of it."""
+        """Item, content and milliseconds up to which it was heard; None where all of it was heard."""
         if self._item is None or not self.is_on(now):
             self._item = None
             return None

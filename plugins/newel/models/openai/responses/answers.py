@@ -43,7 +43,7 @@ class Reader:
         self._tokens: list[Json] = []
 
     def response(self, body: Json) -> LlmResponse:
-        """The response of `body`; a ModelError where it failed or is none."""
+        """The response in `body`; raises ModelError where it failed or is no response."""
         output = body.get("output")
         if not isinstance(output, list) or not is_text(body.get("status")):
             raise self._service.malformed("no response: it has no status, or no list of output")
@@ -116,7 +116,7 @@ class Reader:
 
 
 def _thought(item: Json, answer: Answer) -> None:
-    """A thought, with what the service must have back: also one that says nothing that we can read."""
+    """A thought, with the fields that the service must get back, even if it has no text that we can read."""
     texts = [part["text"] for part in objects(item.get("summary")) if is_text(part.get("text"))]
     content = [part["text"] for part in objects(item.get("content")) if is_text(part.get("text"))]
     encrypted = item.get("encrypted_content")

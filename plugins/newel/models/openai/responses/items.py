@@ -1,4 +1,4 @@
-"""Items: a conversation as the Responses API has it."""
+"""Items: a conversation in the form of the Responses API."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from newel_kernel import Json
 from newel_types import Content, FunctionResponse, Part
 
 ID_LENGTH = 64
-#: What `Part.part_metadata` keeps of a thought: the id of its item, and its summaries where there are several.
+#: Keys in the `Part.part_metadata` of a thought: the id of its item, and its summaries if it has several.
 ITEM, SUMMARIES = "item", "summaries"
-#: What it keeps of an answer that the service stored: its id, its model, and what came before it.
+#: Keys for an answer that the service stored: its id, its model, and a digest of the conversation before it.
 RESPONSE, MODEL, BEFORE = "response", "model", "before"
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """An answer that the service keeps with all that came before it, and how many items that is here."""
+    """An answer that the service keeps with all that came before it, and how many items these are here."""
 
     response: str
     count: int
 
 
 class Items(ItemHistory):
-    """The items of a conversation. With `stored`, it notes from which answer of `model` the service can go on."""
+    """The items of a conversation. With `stored`, it notes from which answer of `model` the service can continue."""
 
     def __init__(
         self, provider: str, model: str, media: frozenset[str], names: Names, say: Say, *, stored: bool = False
@@ -46,7 +46,7 @@ class Items(ItemHistory):
         self.stored: Stored | None = None
 
     def copy(self) -> Self:
-        """One that can grow without changing this one."""
+        """A copy that can grow without changing this one."""
         new = super().copy()
         new._hash = self._hash.copy() if self._hash is not None else None
         return new
@@ -65,7 +65,7 @@ class Items(ItemHistory):
 
     @property
     def digest(self) -> str:
-        """What tells this conversation from another one; only where answers are stored."""
+        """A digest that identifies this conversation; empty unless answers are stored."""
         if self._hash is None:
             return ""
         for item in self._messages[self._hashed :]:
@@ -74,7 +74,7 @@ class Items(ItemHistory):
         return self._hash.copy().hexdigest()[:16]
 
     def from_model(self, parts: Sequence[Part]) -> list[Json]:
-        """Messages, calls and thoughts in their order. A thought goes right before what it led to, or not at all."""
+        """Messages, calls and thoughts in their order. A thought comes right before what it led to, or not at all."""
         items: list[Json] = []
         for part in parts:
             if part.function_call is not None:
@@ -116,7 +116,7 @@ class Items(ItemHistory):
         return None
 
     def _thought(self, part: Part) -> list[Json]:
-        """The item of a thought; none where it is not this service's, or nothing proves it."""
+        """The item of a thought; none where it is another service's, or has no encrypted content."""
         item = kept_for(part, self._provider, ITEM)
         encrypted = signature_of(part, self._provider)
         if not isinstance(item, str) or encrypted is None:

@@ -24,32 +24,32 @@ from newel.models.wire.signatures import OWNER
 from newel_kernel import LlmRequest, LlmResponse, ModelCapabilities, ModelError
 
 _PATH = "/responses"
-#: With these the service says that it has no such response any more.
+#: The statuses by which the service says that it has lost a response.
 _UNKNOWN_RESPONSE = (400, 404)
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What goes out: the whole conversation, and where the service keeps it, only what is new."""
+    """The requests of a turn: with the whole conversation, and where the service keeps it, with only what is new."""
 
     whole: Call
     continued: Call | None
     tools: Declarations
     wrapped: bool
-    #: Notes on an answer what continues it; None where the service keeps nothing.
+    #: Marks an answer so that it can be continued; None where the service keeps nothing.
     mark: Mark | None
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What tells that the service has a conversation: its model, and all that came before the answer."""
+    """Identifies a conversation that the service has: by its model, and by all that came before the answer."""
 
     provider: str
     model: str
     before: str
 
     def put(self, response: LlmResponse, response_id: object) -> None:
-        """Note it on the answer's last part, which stays with the session."""
+        """Put the mark on the answer's last part, which stays in the session."""
         parts = response.content.parts if response.content is not None else None
         if parts and isinstance(response_id, str) and response_id:
             mark = {RESPONSE: response_id, MODEL: self.model, BEFORE: self.before}
@@ -59,8 +59,8 @@ class Mark:
 class OpenAIResponsesLlm(OpenAIModel):
     """A model behind the Responses API. Nothing is kept at the service, unless `store` asks for it.
 
-    With `store`, a request names the answer that it follows and sends what is new. Where the service has lost it, or
-    the conversation before it is another one by now, the whole conversation goes.
+    With `store`, a request names the answer that it follows and sends what is new. If the service has lost it, or
+    the conversation before it has changed, the whole conversation is sent.
     """
 
     endpoint: str = "openai-responses"

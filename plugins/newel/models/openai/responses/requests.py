@@ -11,7 +11,7 @@ from newel_types import GenerateContentConfig
 
 _SAYABLE = ("response_logprobs", "logprobs")
 _LEAST_OUTPUT = 16
-#: The user's words of a conversation that nobody has begun.
+#: The user's message where the conversation is empty.
 _BEGIN: Json = {"type": "message", "role": "user", "content": "Do now what your instructions ask for."}
 _IN_JSON = "Answer in JSON."
 _ENCRYPTED = "reasoning.encrypted_content"
@@ -21,7 +21,7 @@ def body(
     config: GenerateContentConfig, model: str, items: list[Json], tools: Declarations, format: OutputFormat | None,
     capable: ModelCapabilities, say: Say, *, store: bool,
 ) -> Json:  # fmt: skip
-    """The body, without what only streams have."""
+    """The body, without the fields of streams."""
     fields: Json = {"model": model, "input": items or [_BEGIN], "store": store}
     words = instructions(config, say)
     if format is not None:
@@ -95,7 +95,7 @@ def _thinking(config: GenerateContentConfig, capable: ModelCapabilities, say: Sa
 def _include(
     config: GenerateContentConfig, body: Json, capable: ModelCapabilities, say: Say, *, store: bool
 ) -> list[str]:
-    """What an answer holds besides: thoughts that only this service can read, where it does not keep them itself."""
+    """Further content of an answer: thoughts that only the service can read, unless it keeps them itself."""
     include = [_ENCRYPTED] if capable.thinking and not store else []
     if config.response_logprobs or config.logprobs is not None:
         if capable.sampling:

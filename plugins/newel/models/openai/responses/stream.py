@@ -16,7 +16,7 @@ _THOUGHTS = frozenset(("response.reasoning_summary_text.delta", "response.reason
 
 @dataclass(slots=True)
 class _Item:
-    """An item of the output, as far as it has come."""
+    """An item of the output, as far as it has arrived."""
 
     item: Json
     text: list[str] = field(default_factory=list)
@@ -24,7 +24,7 @@ class _Item:
     done: bool = False
 
     def settled(self) -> Json:
-        """The item; what the service never completed is put together of its pieces."""
+        """The item; one that the service never completed is put together from its pieces."""
         if self.done:
             return self.item
         item = dict(self.item)
@@ -48,7 +48,7 @@ class Assembly:
         self._model: str | None = None
 
     def feed(self, event: Json) -> LlmResponse | None:
-        """Take an event; what it shows, or None. A failure that it reports is raised; unknown ones are passed over."""
+        """Take an event; return its partial response, or None. Raises a reported failure; ignores unknown events."""
         kind = event.get("type")
         if kind == "response.output_text.delta":
             return self._text(event)
@@ -68,7 +68,7 @@ class Assembly:
         return None
 
     def close(self) -> Json:
-        """The whole response, as an answer that is not streamed has it. One that never ended is raised as an error."""
+        """The whole response, in the form of an unstreamed answer. Raises an error if it never ended."""
         if self._end is None:
             raise self._service.cut_short("the stream ended before the response was completed")
         if self._end.get("output"):
