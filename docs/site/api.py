@@ -22,7 +22,7 @@ import newel
 from newel.cli.plugin_settings import comments_of
 
 #: The packages beneath newel come first: names of theirs that newel offers are described there.
-DOORS = ("newel_kernel", "newel_compose", "newel_types")
+BASE_PACKAGES = ("newel_kernel", "newel_compose", "newel_types")
 FOLDER = "reference/api"
 
 
@@ -54,7 +54,7 @@ class Name(NamedTuple):
 def packages() -> dict[str, tuple[Name, ...]]:
     """Package -> its public names, in the order in which they are described; only packages that have some."""
     rooms = sorted(m.name for m in pkgutil.walk_packages(newel.__path__, "newel.") if _is_public(m.name, m.ispkg))
-    by_package = {name: tuple(_names(import_module(name))) for name in (*DOORS, *rooms, "newel")}
+    by_package = {name: tuple(_names(import_module(name))) for name in (*BASE_PACKAGES, *rooms, "newel")}
     return {name: names for name, names in by_package.items() if names}
 
 
@@ -85,17 +85,17 @@ def _names(module: ModuleType) -> Iterator[Name]:
         defined = getattr(value, "__module__", None)
         attribute = getattr(value, "__qualname__", name)
         if not isinstance(defined, str) or not _defines(defined, attribute):
-            defined, attribute = _stated(module, name)
+            defined, attribute = _exported_from(module, name)
         yield Name(module.__name__, name, defined, attribute)
 
 
-def _stated(module: ModuleType, name: str) -> tuple[str, str]:
+def _exported_from(module: ModuleType, name: str) -> tuple[str, str]:
     """Where the module says that a name is defined, for objects that do not say so themselves."""
     places = {**getattr(module, "_WHERE", {}), **getattr(module, "_PLACES", {})}
     place, _, attribute = places.get(name, module.__name__).partition(":")
     attribute = attribute or name
-    if not _defines(place, attribute) and place in (*DOORS,) and place != module.__name__:
-        return _stated(import_module(place), name)
+    if not _defines(place, attribute) and place in (*BASE_PACKAGES,) and place != module.__name__:
+        return _exported_from(import_module(place), name)
     return place, attribute
 
 
@@ -119,12 +119,12 @@ def _defines(module: str, attribute: str) -> bool:
 
 def pages() -> dict[str, str]:
     """Path of a page -> its text."""
-    homes: dict[tuple[str, str], Name] = {}
+    canonical: dict[tuple[str, str], Name] = {}
     for names in packages().values():
         for name in names:
-            homes.setdefault(name.place, name)
-    described = {f"{FOLDER}/{package}.md": _page(package, names, homes) for package, names in packages().items()}
-    return {f"{FOLDER}/index.md": _index(), **described}
+            canonical.setdefault(name.place, name)
+    by_path = {f"{FOLDER}/{package}.md": _page(package, names, canonical) for package, names in packages().items()}
+    return {f"{FOLDER}/index.md": _index(), **by_path}
 
 
 def _index() -> str:
@@ -135,8 +135,8 @@ def _index() -> str:
     modules = [f"| `{name}` | {', '.join(f'`{one}`' for one in names)} |" for name, names in mirrors().items()]
     return "\n\n".join([
         "# API",
-        "Import a name from the package that offers it. What starts with an underscore, and modules that no page here "
-        "names, may change on any day.",
+        "Import a name from the package that offers it. Names that start with an underscore, and modules that no page "
+        "here lists, may change at any time.",
         "\n".join(["| package | |", "|---|---|", *rows]),
         "## Modules under the names of google-adk",
         "Code that moves over may import from these, too. They offer what the packages do, and a few older names.",
@@ -151,19 +151,19 @@ def mirrors() -> dict[str, list[str]]:
     return {name: sorted(import_module(name).__all__) for name in names if re.search("^__all__", _source(name), re.M)}
 
 
-def _page(package: str, names: tuple[Name, ...], homes: dict[tuple[str, str], Name]) -> str:
-    own = [name for name in names if homes[name.place] == name]
+def _page(package: str, names: tuple[Name, ...], canonical: dict[tuple[str, str], Name]) -> str:
+    own = [name for name in names if canonical[name.place] == name]
     parts = [
         f"# {package}",
         inspect.getdoc(import_module(package)) or "",
-        "\n".join(["| name | what it is |", "|---|---|", *(_row(name, homes[name.place]) for name in names)]),
+        "\n".join(["| name | what it is |", "|---|---|", *(_row(name, canonical[name.place]) for name in names)]),
         *(_described(name) for name in own if name.attribute),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _row(name: Name, home: Name) -> str:
-    link = f"{home.package}.md#{home.anchor}" if home.package != name.package else f"#{home.anchor}"
+def _row(name: Name, canonical: Name) -> str:
+    link = f"{canonical.package}.md#{canonical.anchor}" if canonical.package != name.package else f"#{canonical.anchor}"
     code = f"`{name.name}`"
     return f"| {f'[{code}]({link})' if name.attribute else code} | {first_line(name)} |"
 
@@ -190,10 +190,10 @@ def _described(name: Name) -> str:
     # The fields are enough for the records of newel_types; their members would take a third of the build's time.
     options = {"members": False} if name.package == "newel_types" else {}
     path = f"{name.module}.{name.attribute}"
-    return f'<span id="{name.anchor}"></span>\n\n{described(path, name.name, name.value, **options)}'
+    return f'<span id="{name.anchor}"></span>\n\n{documentation_of(path, name.name, name.value, **options)}'
 
 
-def described(path: str, heading: str, value: object, **options: object) -> str:
+def documentation_of(path: str, heading: str, value: object, **options: object) -> str:
     """The docstring and the members of what stands at `path`; a record's fields are a table of their own."""
     all_options: dict[str, object] = {"heading": heading, "toc_label": heading, **options}
     if names := _defaults(value):

@@ -28,7 +28,7 @@ class Docstrings(griffe.Extension):
         """Look for a comment that begins with ``#:`` before the attribute's line, or at its end."""
         if attr.docstring is None and attr.lineno is not None and isinstance(attr.filepath, Path):
             lines = self._lines(attr.filepath)
-            if text := _before(lines, attr.lineno - 1) or _behind(lines[attr.lineno - 1]):
+            if text := _comment_before(lines, attr.lineno - 1) or _trailing_comment(lines[attr.lineno - 1]):
                 attr.docstring = griffe.Docstring(text, parent=attr, lineno=attr.lineno)
 
     def _lines(self, file: Path) -> list[str]:
@@ -37,7 +37,7 @@ class Docstrings(griffe.Extension):
         return self._files[file]
 
 
-def _before(lines: list[str], at: int) -> str:
+def _comment_before(lines: list[str], at: int) -> str:
     comment: list[str] = []
     while at > 0 and lines[at - 1].strip().startswith(_MARK):
         at -= 1
@@ -45,5 +45,5 @@ def _before(lines: list[str], at: int) -> str:
     return " ".join(comment)
 
 
-def _behind(line: str) -> str:
+def _trailing_comment(line: str) -> str:
     return line.partition(f"  {_MARK}")[2].strip()

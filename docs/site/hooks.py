@@ -33,7 +33,7 @@ def generated() -> dict[str, str]:
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Replace each folder in the navigation by its pages: all (`start/`), or those not named there (`guides/*`)."""
     names = set(_names(config.nav))
-    config.nav = [_filled(entry, names) for entry in config.nav or []]
+    config.nav = [_expanded(entry, names) for entry in config.nav or []]
     return config
 
 
@@ -46,13 +46,13 @@ def _names(entry: Any) -> Iterator[str]:
             yield from _names(one)
 
 
-def _filled(entry: Any, names: set[str]) -> Any:
+def _expanded(entry: Any, names: set[str]) -> Any:
     """An entry of the navigation with the pages of its folders."""
     if isinstance(entry, dict):
-        return {title: _filled(value, names) for title, value in entry.items()}
+        return {title: _expanded(value, names) for title, value in entry.items()}
     if isinstance(entry, list):
         rest = [page for one in entry if str(one).endswith("/*") for page in _pages(one[:-1]) if page not in names]
-        return [_filled(one, names) for one in entry if not str(one).endswith("/*")] + rest
+        return [_expanded(one, names) for one in entry if not str(one).endswith("/*")] + rest
     return _pages(entry) if entry.endswith("/") else entry
 
 

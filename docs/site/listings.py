@@ -26,11 +26,11 @@ _WIDTH = 84
 
 def pages() -> dict[str, str]:
     """Path of a page -> its text."""
-    listed = {"hooks": _hooks, "settings": _settings, "commands": _commands, "distributions": _distributions}
+    builders = {"hooks": _hooks, "settings": _settings, "commands": _commands, "distributions": _distributions}
     return {
         f"{KINDS}/index.md": _kinds(),
         **{f"{KINDS}/{declared.name}.md": _kind(declared) for declared in composed.kinds()},
-        **{f"reference/{name}.md": page() for name, page in listed.items()},
+        **{f"reference/{name}.md": page() for name, page in builders.items()},
     }
 
 
@@ -52,7 +52,7 @@ def words(name: str) -> str:
 # --- hooks ------------------------------------------------------------------------------------------------------------
 
 
-def described(hook: Callable[..., Any]) -> tuple[str, str]:
+def _split_docstring(hook: Callable[..., Any]) -> tuple[str, str]:
     """What a hook's docstring says, and its example as a block of Python."""
     text, _, example = (inspect.getdoc(hook) or "").partition("\n>>> ")
     return text.strip(), _as_block(f">>> {example}") if example else ""
@@ -82,7 +82,7 @@ def _signature(hook: Callable[..., Any]) -> str:
 
 
 def _hook(hook: Callable[..., Any]) -> str:
-    text, example = described(hook)
+    text, example = _split_docstring(hook)
     return "\n\n".join([f"### {getattr(hook, '__name__', '')}", _signature(hook), text, example])
 
 
@@ -102,13 +102,13 @@ def _hooks() -> str:
         "## Registration hooks",
         "They are called once, when a distribution is composed. Each returns a list of descriptors of one kind.",
         table(("hook", "of", "declared by", "what for"), rows),
-        "## What a plugin says of itself",
+        "## Hooks by which a plugin describes itself",
         *map(_hook, composed.other_registration_hooks()),
     ]) + "\n"  # fmt: skip
 
 
 def _first(hook: Callable[..., Any]) -> str:
-    return " ".join(described(hook)[0].split("\n\n")[0].split())
+    return " ".join(_split_docstring(hook)[0].split("\n\n")[0].split())
 
 
 # --- kinds ------------------------------------------------------------------------------------------------------------
@@ -122,29 +122,29 @@ def _kinds() -> str:
     return "\n\n".join([
         "# Kinds",
         "A kind is what plugins may provide, described by a descriptor. Each has a page with its hook, its descriptor, "
-        "an example that runs, and who provides some. A plugin of yours may declare further ones with "
+        "an example that runs, and the plugins that provide it. Your own plugin may declare further kinds with "
         "[register_kinds](../../reference/hooks.md#register_kinds).",
         table(("kind", "hook", "declared by", "what for"), rows),
     ]) + "\n"  # fmt: skip
 
 
 def _kind(one: composed.Declared) -> str:
-    text, example = described(one.kind.specification)
+    text, example = _split_docstring(one.kind.specification)
     return "\n\n".join([
         f"# {words(one.name).capitalize()}",
         text,
         f"Plugins provide it through `{one.kind.hook}`, which returns a list of `{one.name}`. {_declared_by(one)}",
         _place(one),
         "## An example",
-        "With `from newel_kernel import *` and `from newel_compose import *`. What it gives stands behind it.",
+        "With `from newel_kernel import *` and `from newel_compose import *`. The output follows as comments.",
         example,
         "## The descriptor",
-        api.described(
+        api.documentation_of(
             f"{one.kind.descriptor.__module__}.{one.name}", one.name, one.kind.descriptor,
             heading_level=3, skip_local_inventory=True,
         ),
-        "## Who provides some",
-        _provided(one),
+        "## Provided by",
+        _providers(one),
     ]) + "\n"  # fmt: skip
 
 
@@ -160,16 +160,16 @@ def _place(one: composed.Declared) -> str:
             "Its name is unique within the kind. Where two plugins provide the same name, a distribution says under "
             "`replace` which one counts."
         )
-    listed = f" The distribution lists their order under `{one.chain}`." if one.chain else ""
-    placed = "One that is not listed says with `after` or `before` where it stands."
-    return f"Those of a composition stand in an order.{listed} {placed}"
+    listed = f" The distribution lists it under `{one.chain}`." if one.chain else ""
+    placed = "A stage that is not listed names its place with `after` or `before`."
+    return f"The stages of a composition have an order.{listed} {placed}"
 
 
 def _description(item: object) -> str:
     return str(getattr(item, "description", "") or getattr(item, "help", ""))
 
 
-def _provided(one: composed.Declared) -> str:
+def _providers(one: composed.Declared) -> str:
     owned = composed.composition().registry.owned(one.kind.descriptor)
     rows = [
         (_code(name), _code(owner.plugin), api.first_paragraph(_description(owner.item)))
@@ -177,7 +177,7 @@ def _provided(one: composed.Declared) -> str:
         if owner.plugin in composed.own_plugins()
     ]
     if not rows:
-        return "None of newel's own plugins: the kind is there for others."
+        return "None of newel's own plugins; the kind is for other plugins."
     if not any(row[2] for row in rows):
         return table(("name", "plugin"), [row[:2] for row in rows])
     return table(("name", "plugin", ""), rows)
@@ -197,12 +197,12 @@ def _settings() -> str:
     return "\n\n".join([
         "# Settings",
         "A distribution sets them per plugin, under `settings`: `settings: {tool_timeout: {seconds: 30}}`. "
-        "`newel plugins settings` lists them with the values that hold in your folder.",
-        *(part for plugin in plugins for part in (f"## {plugin}", _of_plugin(plugin, rows))),
+        "`newel plugins settings` lists them with the values that apply in your folder.",
+        *(part for plugin in plugins for part in (f"## {plugin}", _settings_table(plugin, rows))),
     ]) + "\n"  # fmt: skip
 
 
-def _of_plugin(plugin: str, rows: list[Json]) -> str:
+def _settings_table(plugin: str, rows: list[Json]) -> str:
     return table(("setting", "type", "default", "in `standard`", "what it is"), [
         (_code(row["setting"]), _code(row["type"]), _text(row, "default"),
          _text(row, "value") if row["value"] != row["default"] else "", str(row["description"]))

@@ -18,7 +18,7 @@ from newel_types.wire import ResponseModel
 
 SECRET = "<secret>"  # noqa: S105 - shown in place of a secret
 #: Fields that a request to a service adds to a credential; the credential's key must not depend on them.
-_PASSING = frozenset({"auth_uri", "state", "nonce", "redirect_uri", "expires_at", "expires_in"})
+_TRANSIENT_FIELDS = frozenset({"auth_uri", "state", "nonce", "redirect_uri", "expires_at", "expires_in"})
 
 
 class Sealable(ResponseModel):
@@ -241,14 +241,14 @@ def _identity(credential: AuthCredential) -> Json:
 
 def _digest(model: BaseModel, more: Mapping[str, object] = MappingProxyType({})) -> str:
     """Sixteen hexadecimal digits that are the same for the same declared fields (and `more`), in every process."""
-    plain = model.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=_left_out(model)) | dict(more)
+    plain = model.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=_excluded(model)) | dict(more)
     text = json.dumps(plain, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _left_out(model: BaseModel) -> Json:
+def _excluded(model: BaseModel) -> Json:
     unknown: Json = dict.fromkeys(model.model_extra or {}, True)
-    return {**unknown, "oauth2": set(_PASSING)} if isinstance(model, AuthCredential) else unknown
+    return {**unknown, "oauth2": set(_TRANSIENT_FIELDS)} if isinstance(model, AuthCredential) else unknown
 
 
 class AuthToolArguments(Sealable):

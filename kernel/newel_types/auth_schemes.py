@@ -169,7 +169,7 @@ _GRANTS = {
     "password": OAuthGrantType.PASSWORD,
 }
 #: Fields that only one kind of scheme has, to recognise a scheme that comes without its type.
-_TELLING = {
+_KIND_BY_FIELD = {
     "in": "apiKey", "in_": "apiKey", "scheme": "http", "flows": "oauth2", "openIdConnectUrl": "openIdConnect",
     "authorization_endpoint": "openIdConnect",
 }  # fmt: skip
@@ -186,7 +186,7 @@ def read_scheme(value: object) -> object:
     kind = value.get("type", value.get("type_"))
     kind = kind.value if isinstance(kind, Enum) else kind
     if kind is None:
-        kind = next((of for field, of in _TELLING.items() if field in value), None)
+        kind = next((scheme for field, scheme in _KIND_BY_FIELD.items() if field in value), None)
     return _class_of(kind, value).model_validate(value)
 
 
@@ -199,12 +199,12 @@ def _class_of(kind: object, value: Mapping[str, object]) -> type[BaseModel]:
         return ExtendedOAuth2 if "issuer_url" in value else OAuth2
     if kind == "openIdConnect":
         return OpenIdConnect if "openIdConnectUrl" in value else OpenIdConnectWithConfig
-    waiting = list(CustomAuthScheme.__subclasses__())
-    while waiting:
-        custom = waiting.pop()
+    subclasses = list(CustomAuthScheme.__subclasses__())
+    while subclasses:
+        custom = subclasses.pop()
         if custom.model_fields["type_"].default == kind:
             return custom
-        waiting.extend(custom.__subclasses__())
+        subclasses.extend(custom.__subclasses__())
     return CustomAuthScheme
 
 

@@ -83,8 +83,8 @@ def read_tool(item: object) -> object:
 
 def read_schema(value: object) -> object:
     """A dict, a type or a generic alias as it is; a foreign Schema as ours."""
-    as_it_is = isinstance(value, (dict, type)) or get_origin(value) is not None
-    return value if as_it_is else _LATE_SCHEMA.read(value)
+    is_schema = isinstance(value, (dict, type)) or get_origin(value) is not None
+    return value if is_schema else _LATE_SCHEMA.read(value)
 
 
 PartUnion: TypeAlias = str | File | Part

@@ -280,8 +280,8 @@ class TestPluginsGivenDirectly:
         assert compose("minimal", plugins=[BasePlugin(name="idle")]).hooks == {}
 
     def test_two_of_one_name_are_refused(self) -> None:
-        assert refusal(BasePlugin(name="x"), BasePlugin(name="x")) == "the plugin 'x' is given twice"
-        assert refusal(BasePlugin(name="contents")) == "the plugin 'contents' is given twice"
+        assert refusal(BasePlugin(name="x"), BasePlugin(name="x")) == "the plugin 'x' is registered twice"
+        assert refusal(BasePlugin(name="contents")) == "the plugin 'contents' is registered twice"
 
     def test_they_come_before_what_is_installed(self) -> None:
         """A tool adapter of the caller's sees a callable before the one that takes every callable."""
@@ -320,7 +320,7 @@ class TestRefusals:
                 """Never called."""
 
         assert refusal(Plugin()) == (
-            "the plugin 'typo' implements 'before_modle_callback', which is no hook; "
+            "the plugin 'typo' implements 'before_modle_callback', which is not a hook; "
             "did you mean 'before_model_callback'?"
         )
 
@@ -483,7 +483,7 @@ class TestExtend:
         assert not {"one", "two"} & set(compose("minimal").registry.owned(ToolFactory))
 
     def test_what_does_not_fit_is_refused(self) -> None:
-        with pytest.raises(CompositionError, match="'x' is given twice"):
+        with pytest.raises(CompositionError, match="'x' is registered twice"):
             extend(compose("minimal"), [self.Watch(name="x"), self.Watch(name="x")])
 
 

@@ -38,8 +38,8 @@ UNFIT = {
     "syntax": ("x = 1\ndef broken(:", "failed to load: SyntaxError: invalid syntax (fake_odd.py:2)"),
     "unmarked": (
         "def before_run_callback(invocation_context): ...\n\ndef register_settings(): ...",
-        "it has hooks without @hookimpl of newel_kernel, which nobody calls: before_run_callback, register_settings; "
-        "mark them",
+        "it has hooks without @hookimpl of newel_kernel, which are never called: before_run_callback, "
+        "register_settings; mark them",
     ),
     "name": (
         stage("name='contents', run=run"),
@@ -73,7 +73,7 @@ UNFIT = {
     ),
     "wrong hook": (
         HOOK + "def before_model_calback(): ...",
-        "it implements 'before_model_calback', which is no hook; did you mean",
+        "it implements 'before_model_calback', which is not a hook; did you mean",
     ),
     "arguments": (
         HOOK + "def before_run_callback(context): ...",
@@ -93,12 +93,12 @@ UNFIT = {
     ),
     "no settings": (
         HOOK + "def register_settings(): return dict",
-        "its register_settings returned <class 'dict'>, which is no pydantic model class",
+        "its register_settings returned <class 'dict'>, which is not a pydantic model class",
     ),
     "settings without defaults": (
         "from pydantic import BaseModel\n" + HOOK
         + "def register_settings(): return Settings\n\nclass Settings(BaseModel):\n    url: str",
-        "its settings have to be given: url: Field required",
+        "it needs settings: url: Field required",
     ),
     "kind": (
         "from newel_kernel import Kind\nfrom newel.tools import kinds\n" + HOOK
@@ -177,7 +177,7 @@ def test_a_name_of_a_built_in_plugin_is_no_way_to_replace_it(
     composed = compose("minimal")
     assert composed.placed["request_chain"][3].source == "newel 0.1.0"
     assert [record.getMessage() for record in caplog.records] == [
-        "newel: plugin 'contents' (second 2.0) is left out: newel 0.1.0 has a plugin of that name, too; uninstall "
+        "newel: plugin 'contents' (second 2.0) is left out: newel 0.1.0 also has a plugin of that name; uninstall "
         "one of them"
     ]
     with pytest.raises(CompositionError, match="second 2"):

@@ -56,15 +56,15 @@ def test_every_difference_is_listed(lock: Path) -> None:
         compose("minimal", lock=lock)
     assert isinstance(caught.value, CompositionError)
     assert caught.value.problems[:-1] == (
-        "plugin 'contents': newel 0.1.0, locked is newel 9",
-        "plugin 'echo': newel 0.1.0, locked is absent",
-        "plugin 'rag': absent, locked is rag 1",
+        "plugin 'contents': newel 0.1.0, locked: newel 9",
+        "plugin 'echo': newel 0.1.0, locked: absent",
+        "plugin 'rag': absent, locked: rag 1",
     )
     assert "newel lock" in caught.value.problems[-1]
 
 
 def test_another_distribution_is_refused(lock: Path) -> None:
-    with pytest.raises(LockError, match="the distribution is 'adk', locked is 'minimal'"):
+    with pytest.raises(LockError, match="the distribution is 'adk', locked: 'minimal'"):
         compose("adk", lock=lock)
 
 
@@ -72,7 +72,7 @@ def test_a_plugin_given_directly_is_part_of_the_lock(lock: Path) -> None:
     class Plugin:
         name = "loud"
 
-    with pytest.raises(LockError, match=r"plugin 'loud': given directly, .*, locked is absent"):
+    with pytest.raises(LockError, match=r"plugin 'loud': given directly, .*, locked: absent"):
         compose("minimal", plugins=[Plugin()], lock=lock)
 
 

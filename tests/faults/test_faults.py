@@ -22,7 +22,7 @@ COMMAND = [sys.executable, str(HERE / "run.py"), "--ns", "newel", "--types", "ne
 #: Group -> what the names of its cases have in them here.
 GROUPS = {"tools": "", "cancel": "", "crash": "sqlite"}
 #: No group may take longer, in seconds.
-LONGEST = 300
+LONGEST = 600
 
 
 def listed() -> dict[str, str]:

@@ -389,5 +389,5 @@ def test_of_two_calls_that_write_one_key_the_last_wins_and_the_loser_is_named(
     own = {"own 0": {"part": 0}, "own 1": {"part": 1}}
     assert stored.state == {"cup": 1, "same": "for both", "parts": {"of 0": 0, "of 1": 1}, **own}
     (record,) = caplog.records
-    told = f"the state key 'cup' has the value of write ({second.id}); what write ({first.id}) wrote beside it is lost"
-    assert record.getMessage() == told
+    warning = f"the state key 'cup' has the value of write ({second.id}); the concurrent write of write ({first.id}) "
+    assert record.getMessage() == warning + "is lost"

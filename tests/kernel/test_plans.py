@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
 from types import SimpleNamespace
 from typing import Any
+
+import pytest
 
 from newel_kernel import BaseAgent, Chains, Plan, RequestProcessor, ResponseProcessor
 
@@ -100,3 +103,21 @@ def test_a_copy_of_an_agent_has_a_plan_of_its_own() -> None:
     copy = leaf.model_copy()
     assert plan(copy, composition).agent is copy
     assert plan(leaf, composition) is first
+
+
+class Asking(BaseAgent):
+    """An agent with callbacks around its model calls."""
+
+    before_model_callback: Any = None
+    on_model_error_callback: Any = None
+    after_model_callback: Any = None
+
+
+@pytest.mark.parametrize("callbacks", list(product([None, nothing], repeat=3)))
+def test_a_plan_says_whether_hooks_may_surround_the_agent_s_model_calls(callbacks: tuple[Any, ...]) -> None:
+    hooks = ("before_model_callback", "on_model_error_callback", "after_model_callback")
+    agent = Asking(name="asking", **dict(zip(hooks, callbacks, strict=True)))
+    assert plan(agent, chains()).hooked is any(callbacks)
+    assert plan(agent, chains(hooks={"after_model_callback": ((), ())})).hooked
+    agent.after_model_callback = nothing
+    assert plan(agent, chains()).hooked

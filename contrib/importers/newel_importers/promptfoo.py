@@ -46,7 +46,7 @@ def cases(name: str, text: str) -> Iterator[EvalCase]:
     prompts = prompts or [None]
     usual = config.get("defaultTest") or {}
     if not isinstance(usual, dict):
-        raise ConfigurationError(f"{name}: defaultTest is an object; what another file says has to stand in this one")
+        raise ConfigurationError(f"{name}: defaultTest must be an object; copy what is in another file into this one")
     ids, number = Ids(), 0
     for test in config["tests"]:
         if not isinstance(test, dict):
@@ -116,9 +116,7 @@ def _prompt(one: Any, name: str) -> str:
     if not isinstance(text, str):
         raise ConfigurationError(f"{name}: a prompt is a text, not {one!r}")
     if text.startswith("file://") or re.fullmatch(r"\S+\.(?:txt|json|ya?ml|py|js|md|csv)(?::\w+)?", text):
-        raise ConfigurationError(
-            f"{name}: the prompt {text!r} stands in a file of its own; put its text into `prompts`"
-        )
+        raise ConfigurationError(f"{name}: the prompt {text!r} is in a file of its own; put its text into `prompts`")
     return text
 
 
@@ -126,7 +124,7 @@ def _each(variables: Mapping[str, Any], name: str) -> Iterator[dict[str, Any]]:
     """The variables, once for each combination of the values of list variables."""
     for key, value in variables.items():
         if isinstance(value, str) and value.startswith("file://"):
-            raise ConfigurationError(f"{name}: the variable {key!r} stands in the file {value}; put its value here")
+            raise ConfigurationError(f"{name}: the variable {key!r} is in the file {value}; put its value here")
     values = [value if isinstance(value, list) else [value] for value in variables.values()]
     for row in product(*values):
         yield dict(zip(variables, row, strict=True))

@@ -33,7 +33,7 @@ _PASSING = (
     OSError,
     TimeoutError,
 )
-_WRONG = (
+_CONFIGURATION_ERRORS = (
     asyncpg.InvalidAuthorizationSpecificationError,
     asyncpg.InvalidCatalogNameError,
     asyncpg.InsufficientPrivilegeError,
@@ -42,7 +42,7 @@ _WRONG = (
 #: The advisory lock by which the migrations of all processes take turns; no lock outlives its transaction.
 _MIGRATION_LOCK = 0x6E6577656C
 #: URL parameters that are newel's and not libpq's.
-_OURS = ("schema", "pool_size", "proxy")
+_OWN_PARAMETERS = ("schema", "pool_size", "proxy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Access:
     proxy: bool
     patience: float
     #: What the database holds, for messages.
-    what: str = "session store"
+    kind: str = "session store"
 
     @property
     def shown(self) -> str:
@@ -65,23 +65,23 @@ class Access:
         return repr(f"postgresql://{host}{parts.path}{f'?schema={self.schema}' if self.schema else ''}")
 
 
-def access_of(url: str, schema: str, pool_size: int, proxy: bool, patience: float, what: str) -> Access:
+def access_of(url: str, schema: str, pool_size: int, proxy: bool, patience: float, kind: str) -> Access:
     """The access for a URL. Its `pool_size` wins; its other parameters fill in what the arguments leave out."""
     if pool_size < 1:
         raise ConfigurationError(f"pool_size is {pool_size}: at least one connection is needed")
     parts = urlsplit(url)
     if parts.scheme not in ("postgresql", "postgres", "postgresql+asyncpg"):
-        raise ConfigurationError(f"a PostgreSQL {what} is named by postgresql://user@host:port/database")
+        raise ConfigurationError(f"a PostgreSQL {kind} is named by postgresql://user@host:port/database")
     params = parse_qsl(parts.query, keep_blank_values=True)
-    ours = {name: value for name, value in params if name in _OURS}
-    rest = urlencode([(name, value) for name, value in params if name not in _OURS])
+    own = {name: value for name, value in params if name in _OWN_PARAMETERS}
+    rest = urlencode([(name, value) for name, value in params if name not in _OWN_PARAMETERS])
     try:
-        pool_size = int(ours.get("pool_size", pool_size))
+        pool_size = int(own.get("pool_size", pool_size))
     except ValueError as error:
-        raise ConfigurationError(f"pool_size in the URL of a {what} is no number: {error}") from error
+        raise ConfigurationError(f"pool_size in the URL of a {kind} is not a number: {error}") from error
     url = urlunsplit(parts._replace(scheme="postgresql", query=rest))
-    proxy = proxy or ours.get("proxy", "") in ("1", "true")
-    return Access(url, schema or ours.get("schema", ""), pool_size, proxy, patience, what)
+    proxy = proxy or own.get("proxy", "") in ("1", "true")
+    return Access(url, schema or own.get("schema", ""), pool_size, proxy, patience, kind)
 
 
 class PostgresDatabase(PooledDatabase):
@@ -113,21 +113,21 @@ class PostgresPool(Pool):
         self._access = access
         # Behind a proxy no statement may outlive its transaction. No connection ever needs a reset.
         cache = {"statement_cache_size": 0} if access.proxy else {}
-        with _sorted(access):
+        with _translated(access):
             self._pool = asyncpg.create_pool(
                 access.url, min_size=0, max_size=access.pool_size, timeout=access.patience,
-                command_timeout=max(access.patience, 60.0), reset=_as_it_is, **cache,
+                command_timeout=max(access.patience, 60.0), reset=_no_reset, **cache,
             )  # fmt: skip
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
-        with _sorted(self._access):
+        with _translated(self._access):
             await self._pool
             connection = await self._pool.acquire(timeout=self._access.patience)
         try:
             yield _Connection(connection, self._access)
         finally:
-            with _sorted(self._access):
+            with _translated(self._access):
                 await self._pool.release(connection)
 
     async def close(self) -> None:
@@ -137,7 +137,7 @@ class PostgresPool(Pool):
             self._pool.terminate()
 
 
-async def _as_it_is(connection: object) -> None:
+async def _no_reset(connection: object) -> None:
     """Do nothing: a reset would cost each append a round trip."""
 
 
@@ -148,7 +148,7 @@ class _Connection(Connection):
 
     async def run(self, query: Query) -> Reply:
         statement = numbered(query.sql, "$")
-        with _sorted(self._access):
+        with _translated(self._access):
             rows = await self._connection.fetch(
                 statement.text, *statement.values(query.values), timeout=query.seconds
             )
@@ -157,29 +157,29 @@ class _Connection(Connection):
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[None]:
         transaction = self._connection.transaction()
-        with _sorted(self._access):
+        with _translated(self._access):
             await transaction.start()
         try:
             yield
         except BaseException:
-            with _sorted(self._access):
+            with _translated(self._access):
                 if not self._connection.is_closed():
                     await transaction.rollback()
             raise
-        with _sorted(self._access):
+        with _translated(self._access):
             await transaction.commit()
 
 
 @contextmanager
-def _sorted(access: Access) -> Iterator[None]:
+def _translated(access: Access) -> Iterator[None]:
     """Translate asyncpg's errors into newel's."""
     try:
         yield
-    except _WRONG as error:
+    except _CONFIGURATION_ERRORS as error:
         raise ConfigurationError(
-            f"the {access.what} {access.shown} cannot be used ({error}): see the URL, and what its user may do"
+            f"the {access.kind} {access.shown} cannot be used ({error}): see the URL, and what its user may do"
         ) from error
     except _PASSING as error:
         raise Trouble(f"{type(error).__name__}: {error}") from error
     except (asyncpg.PostgresError, UnicodeEncodeError) as error:
-        raise Rejected(f"the {access.what} {access.shown} refuses: {type(error).__name__}: {error}") from error
+        raise Rejected(f"the {access.kind} {access.shown} refuses: {type(error).__name__}: {error}") from error

@@ -36,7 +36,7 @@ _SOON = 0.005
 _LATEST = 0.5
 
 
-class Tailed(Protocol):
+class TailStore(Protocol):
     """A store that gives the committed events of a session after the first `after`; every store of newel does."""
 
     async def tail(self, *, app_name: str, user_id: str, session_id: str, after: int) -> list[Event]:
@@ -67,7 +67,7 @@ class Bus:
         return f"{self._prefix}:bus:{blake2b(names, digest_size=16).hexdigest()}"
 
     async def follow(
-        self, store: Tailed, *, app_name: str, user_id: str, session_id: str, after: int = 0, every: float = 1.0
+        self, store: TailStore, *, app_name: str, user_id: str, session_id: str, after: int = 0, every: float = 1.0
     ) -> AsyncGenerator[Event, None]:
         """The events of a session, without end: those stored after the first `after`, and partial ones between them.
 
@@ -207,14 +207,14 @@ class _Listener:
     async def next(self, seconds: float) -> bytes:
         """The next message; empty where none comes within `seconds`."""
         end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
+        while (remaining := end - time.monotonic()) > 0:
             if self._subscription is None and time.monotonic() >= self._again:
                 await self.begin()
             if self._subscription is None:
-                await asyncio.sleep(min(left, max(self._again - time.monotonic(), 0.01)))
+                await asyncio.sleep(min(remaining, max(self._again - time.monotonic(), 0.01)))
                 continue
             try:
-                message = await self._subscription.get_message(timeout=left)
+                message = await self._subscription.get_message(timeout=remaining)
             except FAILURES:
                 await self._drop()
                 continue
@@ -239,7 +239,7 @@ async def _closed(subscription: PubSub) -> None:
 class _Tail:
     """The stored events of a session, read one after another."""
 
-    def __init__(self, store: Tailed, where: dict[str, str], after: int) -> None:
+    def __init__(self, store: TailStore, where: dict[str, str], after: int) -> None:
         self._store = store
         self._where = where
         #: How many events have been given.

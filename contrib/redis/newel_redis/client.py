@@ -33,7 +33,7 @@ def client_of(url: str, patience: float, *, watched: bool = False) -> Redis:
         client.connection_pool.make_connection()  # type: ignore[no-untyped-call]
     except (ValueError, TypeError):  # the text may quote the password
         raise ConfigurationError(
-            "the URL is no URL of a Redis: write redis://[USER:PASSWORD@]HOST[:PORT][/NUMBER], with "
+            "this is not a Redis URL: write redis://[USER:PASSWORD@]HOST[:PORT][/NUMBER], with "
             "%23 for # and %2F for / in a password, and options that redis-py knows"
         ) from None
     return client

@@ -59,7 +59,7 @@ def opened(uri: str, open_store: Callable[[str], object] | None = None) -> Store
     try:
         ttl, patience = float(params.pop("ttl", 86400.0)), float(params.pop("patience", 1.0))
     except ValueError as error:
-        raise ConfigurationError(f"a number in the URL of the cache is none: {error}") from error
+        raise ConfigurationError(f"ttl and patience in the URL of the cache must be numbers: {error}") from error
     name = blake2b(without_password(place).encode(), digest_size=6).hexdigest()
     prefix = params.pop("prefix", f"newel:{name}")
     url = urlunsplit(parts._replace(query=urlencode(params)))

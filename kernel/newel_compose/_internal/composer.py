@@ -19,7 +19,7 @@ from newel_compose._internal.distribution import Distribution
 from newel_compose._internal.faults import Fault, describe_error
 from newel_compose._internal.guards import guarded
 from newel_compose._internal.hookspecs import HookPolicy
-from newel_compose._internal.left_out import LeftOut, clashing, guilty_of, refuse_strictly, tell
+from newel_compose._internal.left_out import LeftOut, clashing, culprits_of, refuse_strictly, report
 from newel_compose._internal.manager import Manager
 from newel_compose._internal.ordering import Owned, Placed, order_chain
 from newel_compose._internal.registry import PluginRegistry, words
@@ -62,7 +62,7 @@ class _Loaded(NamedTuple):
 
 
 #: The plugins that loaded, the records of all that were tried, and the errors of those that failed.
-_Loading: TypeAlias = tuple[list[_Loaded], list[PluginRecord], Mapping[str, BaseException]]
+_LoadResult: TypeAlias = tuple[list[_Loaded], list[PluginRecord], Mapping[str, BaseException]]
 
 
 def compose(
@@ -90,11 +90,11 @@ def _compose(
     installed = discovery.installed(points)
     objects = [_object(plugin, index) for index, plugin in enumerate(plugins)]
     _check_mentions(distribution, discovery.installed_anywhere(points), [one.name for one in objects])
-    with _uncollected():
+    with _gc_paused():
         loaded, records, failures = _load(distribution, installed, points)
         for group in groups:
-            more, of_group, of_these = _load_group(group, distribution, points)
-            loaded, records, failures = [*more, *loaded], [*records, *of_group], {**failures, **of_these}
+            more, more_records, more_failures = _load_group(group, distribution, points)
+            loaded, records, failures = [*more, *loaded], [*records, *more_records], {**failures, **more_failures}
     left_out = clashing(distribution, points)
     failed = [record for record in records if record.state == "failed"]
     left_out.update((r.name, LeftOut(r.name, r.source, r.why, failures[r.name])) for r in failed)
@@ -105,18 +105,18 @@ def _compose(
             composition = _build(distribution, installed, objects, taking_part, records, left_out)
             break
         except NewelError as error:
-            guilty = guilty_of(error, distribution, {one.name: one.record.source for one in taking_part})
-            if distribution.strict or not guilty:
+            culprits = culprits_of(error, distribution, {one.name: one.record.source for one in taking_part})
+            if distribution.strict or not culprits:
                 raise
-            left_out.update((one.name, one) for one in guilty)
-    tell(left_out.values())
+            left_out.update((one.name, one) for one in culprits)
+    report(left_out.values())
     if lock is not None:
         check_lock(composition, lock)
     return composition
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def _gc_paused() -> Iterator[None]:
     """Without garbage collection: modules stay alive, and scanning them is a tenth of the cost of composing."""
     enabled = gc.isenabled()
     gc.disable()
@@ -149,7 +149,7 @@ def _build(
     return Composition(
         distribution=distribution,
         placed=placed,
-        hooks=_policed(manager.lifecycle([one.name for one in (*objects, *loaded)], sources), registry),
+        hooks=_with_policies(manager.lifecycle([one.name for one in (*objects, *loaded)], sources), registry),
         registry=registry,
         plugins=tuple(records),
         settings=settings,
@@ -186,11 +186,11 @@ def extend(composition: Composition, plugins: Sequence[object]) -> Composition:
         return compose(composition.distribution, plugins=(*plugins, *composition.objects))
     names = [one.name for one in objects]
     first = manager.lifecycle(names, {one.name: one.record.source for one in objects})
-    hooks = _merged(_policed(first, composition.registry), composition.hooks)
+    hooks = _merged(_with_policies(first, composition.registry), composition.hooks)
     return replace(composition, hooks=hooks, objects=(*plugins, *composition.objects))
 
 
-def _policed(hooks: Hooks, registry: PluginRegistry) -> Hooks:
+def _with_policies(hooks: Hooks, registry: PluginRegistry) -> Hooks:
     """`hooks`, wrapped by the hook policies of plugins."""
     policies = registry.all(HookPolicy)[::-1]
 
@@ -220,12 +220,12 @@ def _check_mentions(distribution: Distribution, installed: Sequence[str], object
     problems = [
         f"{distribution.label}: `{key}` names the plugin {name!r}, which is not installed"
         f"{did_you_mean(name, names)}"
-        for key, mentioned, there_are in (
+        for key, mentioned, candidates in (
             ("disable", distribution.disable, installed), ("settings", distribution.settings, names),
             ("replace", distribution.replace.values(), names),
         )
         for name in mentioned
-        if name not in there_are
+        if name not in candidates
     ]  # fmt: skip
     if problems:
         raise CompositionError(problems)
@@ -233,7 +233,7 @@ def _check_mentions(distribution: Distribution, installed: Sequence[str], object
 
 def _load(
     distribution: Distribution, installed: dict[str, discovery.InstalledPoint], points: discovery.Points
-) -> _Loading:
+) -> _LoadResult:
     """Load the plugins that the distribution names, and with `autoload` all others that are installed."""
     names = [name for name in distribution.plugins if name not in distribution.disable]
     discovery.check_named(names, installed, distribution.label, points)
@@ -260,7 +260,7 @@ def _load(
     return loaded, records, failures
 
 
-def _load_group(group: str, distribution: Distribution, points: discovery.Points) -> _Loading:
+def _load_group(group: str, distribution: Distribution, points: discovery.Points) -> _LoadResult:
     """Load every plugin of a further group; one that fails is left out, and its record says why."""
     plugins = discovery.installed(points, group)
     names = [name for name in plugins if name not in distribution.disable]
@@ -295,7 +295,7 @@ def _provide(
 ) -> tuple[PluginRegistry, dict[str, tuple[Placed, ...]]]:  # fmt: skip
     by_kind: dict[type[Descriptor], list[Owned]] = {}
     # A plugin of a group that takes no part here cannot replace anything here.
-    vain = {name: plugin for name, plugin in distribution.replace.items() if plugin in sources or plugin in installed}
+    unused = {name: plugin for name, plugin in distribution.replace.items() if plugin in sources or plugin in installed}
     ours = {
         name for name, point in installed.items() if sources.get(name) == point.source and point.distribution == _OURS
     }
@@ -311,13 +311,13 @@ def _provide(
             if name not in replaced or distribution.replace[name] == one.plugin:
                 by_kind.setdefault(kind.descriptor, []).append(one)
         for name in replaced:
-            vain.pop(name, None)
+            unused.pop(name, None)
     disabled = _disabled_stages(distribution, installed)
     problems = [
         f"{distribution.label}: `replace` takes {name!r} from {plugin!r}, a plugin that does not provide it"
-        for name, plugin in vain.items()
+        for name, plugin in unused.items()
     ]
-    problems += _strange_services(distribution, [kind.descriptor for kind in manager.kinds.values()])
+    problems += _unknown_services(distribution, [kind.descriptor for kind in manager.kinds.values()])
     orders = {kind.order: cast("type[Stage]", kind.descriptor) for kind in manager.kinds.values() if kind.order}
     placed = _placed(distribution, orders, by_kind, disabled, problems)
     unique = {kind: _unique(kind, owned, problems) for kind, owned in by_kind.items()}
@@ -353,7 +353,7 @@ def _placed(
     return placed
 
 
-def _strange_services(distribution: Distribution, kinds: Iterable[type[Descriptor]]) -> list[str]:
+def _unknown_services(distribution: Distribution, kinds: Iterable[type[Descriptor]]) -> list[str]:
     """Problems: keys under `services` that no kind of store has; a key of a disabled plugin is allowed."""
     services = sorted({kind.service for kind in kinds if issubclass(kind, Backend) and kind.service})
     return [

@@ -221,7 +221,7 @@ def check_named(names: Iterable[str], plugins: Mapping[str, InstalledPoint], sou
     """Refuse a distribution that names plugins which are not installed."""
     elsewhere = installed_anywhere(points)
     problems = [
-        f"{source} names the plugin {name!r} under `plugins`, and it takes part by itself where it is needed; "
+        f"{source} names the plugin {name!r} under `plugins`, which takes part by itself where it is needed; "
         f"leave it out"
         if name in elsewhere
         else f"{source} names the plugin {name!r}, which is not installed{did_you_mean(name, plugins)}"

@@ -16,7 +16,7 @@ from yaml.resolver import Resolver
 
 from newel_kernel import ConfigurationError, Json, did_you_mean
 
-#: The length of the longest text that `load_yaml` takes.
+#: The longest text that `load_yaml` takes, in characters.
 MAX_BYTES = 256 * 1024
 
 
@@ -86,7 +86,7 @@ class _StrictLoader(_Loader):
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
             if isinstance(key, (str, int, float, bool)) and key in seen:
-                raise yaml.MarkedYAMLError(problem=f"the key {key!r} stands twice", problem_mark=key_node.start_mark)
+                raise yaml.MarkedYAMLError(problem=f"the key {key!r} appears twice", problem_mark=key_node.start_mark)
             if isinstance(key, (str, int, float, bool)):
                 seen.add(key)
         return super().construct_mapping(node, deep)
@@ -194,7 +194,7 @@ def describe(error: ValidationError, text: str, source: str, keys: Collection[st
 
 
 #: Type of a validation problem -> the expected value, in words.
-_EXPECTED = {"tuple_type": "a list", "list_type": "a list", "dict_type": "a mapping", "string_type": "a text"}
+_EXPECTED = {"tuple_type": "a list", "list_type": "a list", "dict_type": "a mapping", "string_type": "a string"}
 
 
 def _complaint(problem: Mapping[str, Any]) -> str:
@@ -202,11 +202,11 @@ def _complaint(problem: Mapping[str, Any]) -> str:
     expected, value = _EXPECTED.get(problem["type"]), problem["input"]
     if expected is None:
         return str(problem["msg"]).removeprefix("Value error, ")
-    kinds = {"str": "a text", "list": "a list", "dict": "a mapping", "NoneType": "nothing"}
+    kinds = {"str": "a string", "list": "a list", "dict": "a mapping", "NoneType": "nothing"}
     kind = kinds.get(type(value).__name__, type(value).__name__)
     hint = f"; write [{value}]" if expected == "a list" and isinstance(value, str) else ""
-    hint = hint or ("; remove the line, or say something there" if value is None else "")
-    return f"{expected} is wanted, not {kind}{hint}"
+    hint = hint or ("; remove the line or give it a value" if value is None else "")
+    return f"{expected} is expected, not {kind}{hint}"
 
 
 def _merge(base: Distribution, child: Distribution) -> Distribution:

@@ -34,7 +34,7 @@ class Fault(str):
         return fault
 
 
-def blamed(error: E, plugin: str, why: str) -> E:
+def with_fault(error: E, plugin: str, why: str) -> E:
     """`error`, marked as solved by leaving out `plugin`."""
     error.__dict__["fault"] = Fault(str(error), plugin, why=why)
     return error
@@ -69,7 +69,7 @@ def _text(error: BaseException) -> str:
     try:
         return str(error)
     except Exception as problem:  # noqa: BLE001 - another package's __str__
-        return f"its text cannot be had ({type(problem).__name__})"
+        return f"its text is not available ({type(problem).__name__})"
 
 
 def _problem(problem: Mapping[str, Any], names: Iterable[str]) -> str:

@@ -74,7 +74,7 @@ def _plain(run: Function, who: str) -> Function:
             return None
         if not inspect.isawaitable(result):
             raise HookSignatureError(
-                f"{_returned(run, who, result)}; a plain function must return None, one that has events is written "
+                f"{_returned(run, who, result)}; a plain function must return None; write one that returns events "
                 f"with `async def`"
             )
         remaining: Awaitable[object] = rest(result)
@@ -126,14 +126,14 @@ def checked(function: Function, who: str, guard: Guard) -> Function:
     @functools.wraps(function)
     def call(*args: object) -> object:
         result = run(*args)
-        waits = inspect.isawaitable(result)
-        if guard.awaited is None or waits is guard.awaited:
-            return wait(result) if waits else result_of(result)
+        is_awaitable = inspect.isawaitable(result)
+        if guard.awaited is None or is_awaitable is guard.awaited:
+            return wait(result) if is_awaitable else result_of(result)
         if inspect.iscoroutine(result):
             result.close()  # nobody will await it
         spelling = "with `async def`" if guard.awaited else "without `async`"
         raise HookSignatureError(
-            f"{_returned(function, who, result)}; write it {spelling}, and let it return {guard.expected}"
+            f"{_returned(function, who, result)}; write it {spelling} and return {guard.expected}"
         )
 
     return call

@@ -35,9 +35,9 @@ from newel_kernel import (
 
 _log = logging.getLogger("newel.plugins")
 D = TypeVar("D", bound=Descriptor)
-_TURNS = TurnPolicy()
+_DEFAULT_TURNS = TurnPolicy()
 #: The arguments of `run`.
-_RUNS: dict[type[Descriptor], tuple[str, ...]] = {
+_RUN_ARGUMENTS: dict[type[Descriptor], tuple[str, ...]] = {
     RequestProcessor: ("ctx", "request"),
     ResponseProcessor: ("ctx", "request", "response"),
     ResultProcessor: ("ctx", "call_event", "result_event"),
@@ -69,7 +69,7 @@ def guarded(item: D, hook: str, plugin: str, source: str) -> D:
     """The descriptor of a plugin, guarded; a HookSignatureError if one of its functions cannot be called."""
     who = f"the {words(type(item))} {item.name!r} of the plugin {plugin!r} ({source})"
     changed: dict[str, Function] = {}
-    for kind, arguments in _RUNS.items():
+    for kind, arguments in _RUN_ARGUMENTS.items():
         if isinstance(item, kind) and getattr(item, "for_agent", None) is None:
             run: Function = getattr(item, "run")  # noqa: B009 - each of these kinds has it
             _check(run, arguments, f"{item.name!r} with run=", hook, plugin)
@@ -79,9 +79,9 @@ def guarded(item: D, hook: str, plugin: str, source: str) -> D:
         for_agent = named(item.for_agent, who)
         changed["for_agent"] = lambda agent: step(for_agent(agent), who)
     for attribute in ("applies_to", "serves"):
-        if (question := getattr(item, attribute, None)) is not None:
-            _check(question, ("it",), f"{item.name!r} with {attribute}=", hook, plugin)
-            changed[attribute] = named(question, who)
+        if (predicate := getattr(item, attribute, None)) is not None:
+            _check(predicate, ("it",), f"{item.name!r} with {attribute}=", hook, plugin)
+            changed[attribute] = named(predicate, who)
     for name, guard in _guards_of(item).items():
         function: Function = getattr(item, name)
         _check(function, guard.arguments, f"{item.name!r} with {name}=", hook, plugin)
@@ -89,7 +89,7 @@ def guarded(item: D, hook: str, plugin: str, source: str) -> D:
     if isinstance(item, TurnPolicy) and "transfer" in changed:
         changed["transfer"] = each(changed["transfer"], who)
     if isinstance(item, Observer):
-        changed |= _watching(item, who, hook, plugin)
+        changed |= _observer_functions(item, who, hook, plugin)
     return _with(item, changed) if changed else item
 
 
@@ -117,10 +117,10 @@ def _check(function: object, arguments: tuple[str, ...], what: str, hook: str, p
         ) from None
 
 
-def _watching(item: Observer, who: str, hook: str, plugin: str) -> dict[str, Function]:
+def _observer_functions(item: Observer, who: str, hook: str, plugin: str) -> dict[str, Function]:
     """The functions of an observer, guarded. Its errors are logged in one line, because it must not stop a run."""
     _check(item.notify, ("signal",), f"{item.name!r} with notify=", hook, plugin)
-    changed: dict[str, Function] = {"notify": _telling(item.notify, who)}
+    changed: dict[str, Function] = {"notify": _guarded_notify(item.notify, who)}
     for name, arguments in (("within", ("operation",)), ("wanted", ())):
         if (function := getattr(item, name)) is not None:
             _check(function, arguments, f"{item.name!r} with {name}=", hook, plugin)
@@ -128,11 +128,11 @@ def _watching(item: Observer, who: str, hook: str, plugin: str) -> dict[str, Fun
     return changed
 
 
-def _telling(notify: Function, who: str) -> Function:
+def _guarded_notify(notify: Function, who: str) -> Function:
     reports: set[str] = set()
 
     @functools.wraps(notify)
-    def telling(signal: object) -> None:
+    def guarded_notify(signal: object) -> None:
         try:
             notify(signal)
         except Exception as error:  # noqa: BLE001 - a plugin boundary
@@ -140,7 +140,7 @@ def _telling(notify: Function, who: str) -> Function:
                 reports.add(text)
                 _log.warning("newel: %s failed: %s", who, text, exc_info=error if debugging() else None)
 
-    return telling
+    return guarded_notify
 
 
 def _guards_of(item: Descriptor) -> Mapping[str, Guard]:
@@ -148,5 +148,5 @@ def _guards_of(item: Descriptor) -> Mapping[str, Guard]:
     guards = next((guards for kind, guards in _GUARDS.items() if isinstance(item, kind)), None)
     if guards is None:
         return getattr(item, "guards", {})
-    default = _TURNS if isinstance(item, TurnPolicy) else None
+    default = _DEFAULT_TURNS if isinstance(item, TurnPolicy) else None
     return {name: guard for name, guard in guards.items() if getattr(item, name) is not getattr(default, name, None)}

@@ -29,21 +29,21 @@ class LeftOut:
         return f"plugin {self.name!r} ({self.source}) is left out: {self.why}"
 
 
-def guilty_of(error: NewelError, distribution: Distribution, loaded: Mapping[str, str]) -> list[LeftOut]:
+def culprits_of(error: NewelError, distribution: Distribution, loaded: Mapping[str, str]) -> list[LeftOut]:
     """The plugins that cause an error and that the distribution does not name.
 
     `loaded` are the installed plugins that take part, each with its source. A clash with a plugin that was given
     directly stays an error: its caller wants that plugin, and can read the error.
     """
     names = plugins_of(distribution)
-    guilty: dict[str, LeftOut] = {}
+    culprits: dict[str, LeftOut] = {}
     for fault in faults_of(error):
         if any(one not in loaded for one in fault.plugins):
             continue
         name = next((one for one in reversed(fault.plugins) if one in loaded and one not in names), None)
         if name is not None:
-            guilty.setdefault(name, LeftOut(name, loaded[name], fault.why, error))
-    return list(guilty.values())
+            culprits.setdefault(name, LeftOut(name, loaded[name], fault.why, error))
+    return list(culprits.values())
 
 
 def plugins_of(distribution: Distribution) -> set[str]:
@@ -65,7 +65,7 @@ def clashing(distribution: Distribution, points: discovery.Points) -> dict[str, 
                 f"the plugin {point.name!r} is installed twice, by {other.source} and by {point.source}; "
                 f"uninstall one of them"
             )
-        why = f"{other.source} has a plugin of that name, too; uninstall one of them"
+        why = f"{other.source} also has a plugin of that name; uninstall one of them"
         left_out[f"{point.name} {point.source}"] = LeftOut(point.name, point.source, why)
     if problems:
         raise CompositionError(problems)
@@ -79,7 +79,7 @@ def refuse_strictly(distribution: Distribution, left_out: Iterable[LeftOut]) -> 
         raise CompositionError([f"{one} (`strict: true`)" for one in problems])
 
 
-def tell(left_out: Iterable[LeftOut]) -> None:
+def report(left_out: Iterable[LeftOut]) -> None:
     """Log one line for each plugin, once per process; if the program has no log handler, it goes to stderr.
 
     With NEWEL_DEBUG=1 the error's traceback follows.

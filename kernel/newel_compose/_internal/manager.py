@@ -13,7 +13,7 @@ import pluggy
 from pydantic import BaseModel
 
 from newel_compose._internal.binding import bind
-from newel_compose._internal.faults import Fault, blamed, describe_error
+from newel_compose._internal.faults import Fault, describe_error, with_fault
 from newel_compose._internal.hookspecs import HookPolicy, register_hook_policies, register_kinds, register_settings
 from newel_compose._internal.results import described, listed
 from newel_kernel import (
@@ -106,7 +106,7 @@ class Manager:
         if other != owner or (kind.hook in self.kinds and self.kinds[kind.hook] != kind):
             text = f"the kind of {kind.hook!r} is declared twice, by {other!r} and by {owner!r}"
             why = f"it declares the kind of {kind.hook!r}, which {other!r} declares too"
-            raise blamed(CompositionError(text), owner, why)
+            raise with_fault(CompositionError(text), owner, why)
         self.kinds[kind.hook] = kind
         self._specify(kind.specification)
 
@@ -114,30 +114,30 @@ class Manager:
         """Register a plugin under its name."""
         if inspect.isclass(plugin):
             why = f"is the class {plugin.__name__}; name an object of it (plugin = {plugin.__name__}()), or a module"
-            raise blamed(CompositionError(f"the plugin {name!r} {why}"), name, f"it {why}")
+            raise with_fault(CompositionError(f"the plugin {name!r} {why}"), name, f"it {why}")
         if plugin is None or isinstance(plugin, _NO_PLUGINS):
             why = f"is {plugin!r}, which has no hooks; give a BasePlugin, an object with @hookimpl methods, or a module"
-            raise blamed(CompositionError(f"the plugin {name!r} {why}"), name, f"it {why}")
+            raise with_fault(CompositionError(f"the plugin {name!r} {why}"), name, f"it {why}")
         self._rank.setdefault(name, len(self._rank))
         try:
             self._pluggy.register(plugin, name=name)
         except pluggy.PluginValidationError as error:
-            raise _unfit(name, error) from None
+            raise _hookspec_error(name, error) from None
         except ValueError:
-            text, why = f"the plugin {name!r} is given twice", "a plugin of that name was given directly"
-            raise blamed(CompositionError(text), name, why) from None
+            text, why = f"the plugin {name!r} is registered twice", "a plugin of that name was given directly"
+            raise with_fault(CompositionError(text), name, why) from None
 
     def declare_kinds(self) -> None:
         """Collect the kinds that the plugins declare, then check that plugins implement only known hooks."""
         for name, kinds in self.call("register_kinds"):
             for kind in listed(name, "register_kinds", kinds, Kind):
                 if not kind.hook.startswith(_PREFIX):
-                    why = f"declares the hook {kind.hook!r}: the name of such a hook starts with {_PREFIX!r}"
-                    raise blamed(CompositionError(f"the plugin {name!r} {why}"), name, f"it {why}")
+                    why = f"declares the hook {kind.hook!r}: the name of such a hook must start with {_PREFIX!r}"
+                    raise with_fault(CompositionError(f"the plugin {name!r} {why}"), name, f"it {why}")
                 try:
                     self._declare(kind, name)
                 except pluggy.PluginValidationError as error:
-                    raise _unfit(str(self._pluggy.get_name(error.plugin)), error) from None
+                    raise _hookspec_error(str(self._pluggy.get_name(error.plugin)), error) from None
         self._check()
 
     def _check(self) -> None:
@@ -145,31 +145,31 @@ class Manager:
 
         A hook for a kind that no enabled plugin declares is left out.
         """
-        faults = [*self._strange(), *self._unmarked()]
+        faults = [*self._unknown_hooks(), *self._unmarked_hooks()]
         if faults:
             raise CompositionError(faults)
         for names in self.left_out.values():
             names.sort()
 
-    def _strange(self) -> Iterator[Fault]:
+    def _unknown_hooks(self) -> Iterator[Fault]:
         for name, caller in self._callers():
             if caller.has_spec():
                 continue
             for impl in caller.get_hookimpls():
                 hint = did_you_mean(name, [*self.kinds, *LIFECYCLE])
                 if not impl.optionalhook and not (name.startswith(_PREFIX) and not self._misspelt(name)):
-                    why = f"implements {name!r}, which is no hook{hint}"
+                    why = f"implements {name!r}, which is not a hook{hint}"
                     yield Fault(f"the plugin {impl.plugin_name!r} {why}", impl.plugin_name, why=f"it {why}")
                 else:
                     self.left_out.setdefault(impl.plugin_name, []).append(name)
 
-    def _unmarked(self) -> Iterator[Fault]:
+    def _unmarked_hooks(self) -> Iterator[Fault]:
         hooks: dict[str, list[str]] = {}
         for plugin, name in self._pluggy.unmarked:
             if name in self.kinds or name in LIFECYCLE or name in ("register_settings", "register_kinds"):
                 hooks.setdefault(str(self._pluggy.get_name(plugin)), []).append(name)
         for owner, names in hooks.items():
-            why = f"has hooks without @hookimpl of newel_kernel, which nobody calls: {', '.join(names)}; mark them"
+            why = f"has hooks without @hookimpl of newel_kernel, which are never called: {', '.join(names)}; mark them"
             yield Fault(f"the plugin {owner!r} {why}", owner, why=f"it {why}")
 
     def _misspelt(self, name: str) -> bool:
@@ -210,7 +210,7 @@ class Manager:
                 raise
             except Exception as error:
                 name, why = impl.plugin_name, f"failed in {hook}: {describe_error(error)}"
-                raise blamed(PluginError(f"the plugin {name!r} {why}"), name, f"it {why}") from error
+                raise with_fault(PluginError(f"the plugin {name!r} {why}"), name, f"it {why}") from error
 
     def collect(self, hook: str, settings: Mapping[str, BaseModel]) -> Iterator[tuple[str, Descriptor]]:
         """The descriptors that plugins return from a registration hook, each with its plugin's name."""
@@ -246,9 +246,9 @@ def _callable(impl: pluggy.HookImpl, hook: str) -> Callable[..., Any]:
     try:
         return bind(impl.function, LIFECYCLE[hook].keywords, hook, f"plugin {name!r}")
     except HookSignatureError as error:
-        raise blamed(error, name, f"its {str(error).partition(': ')[2]}") from None
+        raise with_fault(error, name, f"its {str(error).partition(': ')[2]}") from None
 
 
-def _unfit(name: str, error: pluggy.PluginValidationError) -> CompositionError:
+def _hookspec_error(name: str, error: pluggy.PluginValidationError) -> CompositionError:
     why = f"does not fit the hook specifications: {' '.join(str(error).split())}"
-    return blamed(CompositionError(f"the plugin {name!r} {why}"), name, f"it {why}")
+    return with_fault(CompositionError(f"the plugin {name!r} {why}"), name, f"it {why}")

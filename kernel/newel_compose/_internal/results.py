@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from newel_compose._internal.descriptors import Describable
-from newel_compose._internal.faults import blamed
+from newel_compose._internal.faults import with_fault
 from newel_kernel import Descriptor, HookSignatureError, Stage
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ def listed(name: str, hook: str, result: object, kind: type[T]) -> Sequence[T]:
         if not isinstance(item, kind):
             raise wrong(name, hook, f"returned {item!r}, not a {kind.__name__}")
         if isinstance(item, Descriptor) and not isinstance(item.name, str):
-            raise wrong(name, hook, f"returned a {kind.__name__} with name={item.name!r}; a name is a text")
+            raise wrong(name, hook, f"returned a {kind.__name__} with name={item.name!r}; a name must be a string")
         if isinstance(item, Stage):
             _check_anchors(name, hook, item)
     return result
@@ -40,7 +40,7 @@ def _check_anchors(name: str, hook: str, stage: Stage) -> None:
 
 def wrong(name: str, hook: str, what: str) -> HookSignatureError:
     """The error for a wrong result of a plugin's hook; leaving out the plugin solves it."""
-    return blamed(HookSignatureError(f"the plugin {name!r}: {hook} {what}"), name, f"its {hook} {what}")
+    return with_fault(HookSignatureError(f"the plugin {name!r}: {hook} {what}"), name, f"its {hook} {what}")
 
 
 def described(result: object, kind: type[Descriptor]) -> object:

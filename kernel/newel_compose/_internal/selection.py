@@ -50,22 +50,22 @@ def select_distribution(
     try:
         here = Path.cwd()
     except OSError:
-        raise ConfigurationError("the working directory is not there any more; go to one that is") from None
+        raise ConfigurationError("the working directory no longer exists; change to one that does") from None
     lock = here / LOCK_FILE
     name = os.environ.get("NEWEL_DISTRIBUTION") or _from_files(here) or DEFAULT
-    return read_distribution(name, folders), lock if _stands(lock) else None
+    return read_distribution(name, folders), lock if _exists(lock) else None
 
 
-def _stands(path: Path) -> bool:
+def _exists(path: Path) -> bool:
     """Whether `path` exists, even as a broken link: it was put there on purpose."""
     return path.exists() or path.is_symlink()
 
 
 def _from_files(here: Path) -> str | None:
-    if _stands(file := here / "newel.yaml"):
+    if _exists(file := here / "newel.yaml"):
         if not file.is_file():
             what = "folder" if file.is_dir() else "link, which leads to no file," if file.is_symlink() else "thing"
-            raise ConfigurationError(f"{file} is no file; a distribution is one, so remove the {what} or rename it")
+            raise ConfigurationError(f"{file} is not a file, as a distribution must be; remove the {what} or rename it")
         return str(file)
     project = here / "pyproject.toml"
     if not project.is_file():
@@ -111,7 +111,7 @@ def write_lock(composition: Composition, path: Path) -> None:
         part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)
-        raise ConfigurationError(f"{path} cannot be written: {error.strerror or error}; remove what is there") from None
+        raise ConfigurationError(f"{path} cannot be written: {error.strerror or error}; remove it") from None
 
 
 def check_lock(composition: Composition, path: Path) -> None:
@@ -121,11 +121,11 @@ def check_lock(composition: Composition, path: Path) -> None:
     actual = lock_of(composition)
     problems = []
     if locked.get("distribution") != actual["distribution"]:
-        problems.append(f"the distribution is {actual['distribution']!r}, locked is {locked.get('distribution')!r}")
+        problems.append(f"the distribution is {actual['distribution']!r}, locked: {locked.get('distribution')!r}")
     for name in sorted(expected.keys() | actual["plugins"].keys()):
         is_now, was = actual["plugins"].get(name), expected.get(name)
         if is_now != was:
-            problems.append(f"plugin {name!r}: {_text(is_now)}, locked is {_text(was)}")
+            problems.append(f"plugin {name!r}: {_text(is_now)}, locked: {_text(was)}")
     if problems:
         raise LockError([*problems, f"install what {path} says, or run `newel lock` to accept the change"])
 
@@ -138,7 +138,7 @@ def _read_lock(path: Path) -> Lock:
         where = ".".join(map(str, problem["loc"]))
         why = f"{where}: {problem['msg']}" if where else problem["msg"]
     except OSError as error:
-        raise LockError(f"{path} cannot be read: {error.strerror or error}; remove what is there") from None
+        raise LockError(f"{path} cannot be read: {error.strerror or error}; remove it") from None
     raise LockError(f"{path} is not a lock file ({why}); write it again with `newel lock`")
 
 

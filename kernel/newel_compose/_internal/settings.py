@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pydantic import BaseModel, ValidationError
 
 from newel_compose._internal.distribution import Distribution
-from newel_compose._internal.faults import blamed
+from newel_compose._internal.faults import with_fault
 from newel_compose._internal.manager import Manager
 from newel_kernel import ConfigurationError, HookSignatureError, did_you_mean
 
@@ -43,8 +43,8 @@ def validated_settings(
             raise ConfigurationError(f"{distribution.source}: the plugin {name!r} ({sources[name]}) has no settings")
     for name, model in declared.items():
         if not isinstance(model, type) or not issubclass(model, BaseModel):
-            what = f"register_settings returned {model!r}, which is no pydantic model class"
-            raise blamed(HookSignatureError(f"the plugin {name!r}: {what}"), name, f"its {what}")
+            what = f"register_settings returned {model!r}, which is not a pydantic model class"
+            raise with_fault(HookSignatureError(f"the plugin {name!r}: {what}"), name, f"its {what}")
         models[name] = model
         if name not in distribution.settings and not any(field.is_required() for field in model.model_fields.values()):
             continue
@@ -53,7 +53,7 @@ def validated_settings(
         except ValidationError as error:
             details = _details(error, model)
             text = f"{distribution.source}: settings of {name!r} ({sources[name]}): {details}"
-            raise blamed(ConfigurationError(text), name, f"its settings have to be given: {details}") from None
+            raise with_fault(ConfigurationError(text), name, f"it needs settings: {details}") from None
     return _Settings(models, settings)
 
 

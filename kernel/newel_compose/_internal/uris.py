@@ -31,7 +31,7 @@ def sqlite_path(path: str | os.PathLike[str], service: str, schemes: Collection[
     scheme, colon, rest = text.partition(":")
     if colon and scheme in schemes:
         if "?" in rest:
-            raise ConfigurationError(f"{masked!r}: a sqlite URI takes no parameters; name the file only")
+            raise ConfigurationError(f"{masked!r}: a sqlite URI takes no parameters; name only the file")
         text = unquote(rest)
         if text.startswith("//"):
             host, slash, text = text[2:].partition("/")

@@ -45,8 +45,8 @@ async def dispatch(ctx: InvocationContext, calls: Sequence[FunctionCall], tools:
         for task in tasks:
             if not task.cancelling():  # a second cancellation would stop its clean-up
                 task.cancel()
-        ended = await asyncio.gather(*tasks, return_exceptions=True)
-        ctx.stash[UNCOMMITTED] += [event for event in ended if isinstance(event, Event)]
+        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        ctx.stash[UNCOMMITTED] += [event for event in outcomes if isinstance(event, Event)]
         raise
     events = [event for event in results if event is not None]
     if len(events) > 1 and (parent := current_operation.get()) is not None:
@@ -111,7 +111,7 @@ def merge_results(events: Sequence[Event]) -> Event:
     first = events[0]
     if len(events) == 1:
         return first
-    _name_losers(events)
+    _log_lost_writes(events)
     parts = [part for event in events if event.content for part in event.content.parts or ()]
     touched = [event.touched_actions for event in events if event.touched_actions is not None]
     return Event(
@@ -120,7 +120,7 @@ def merge_results(events: Sequence[Event]) -> Event:
     )  # fmt: skip
 
 
-def _name_losers(events: Sequence[Event]) -> None:
+def _log_lost_writes(events: Sequence[Event]) -> None:
     """Log the state writes that are lost: where several calls of one response write a key, the last write wins."""
     writers: dict[str, Event] = {}
     for event in events:
@@ -128,7 +128,7 @@ def _name_losers(events: Sequence[Event]) -> None:
             before = (other := writers.get(key, event)).actions.state_delta[key]
             if _merge_values(before, value) != _merge_values(value, before):  # the order decides
                 names = [f"{r.name} ({r.id})" for e in (event, other) for r in e.get_function_responses()]
-                _log.warning("the state key %r has the value of %s; what %s wrote beside it is lost", key, *names)
+                _log.warning("the state key %r has the value of %s; the concurrent write of %s is lost", key, *names)
             writers[key] = event
 
 

@@ -106,7 +106,7 @@ class Operation:
         outcome: list[Any] = []
         error: BaseException | None = None
         began = seam.monotonic()
-        self._tell(Signal("start", self))
+        self._notify(Signal("start", self))
         try:
             yield outcome
         except BaseException as raised:
@@ -114,7 +114,7 @@ class Operation:
             raise
         finally:
             phase: Literal["stop", "exception"] = "stop" if error is None else "exception"
-            self._tell(Signal(phase, self, seam.monotonic() - began, error, outcome[-1] if outcome else None))
+            self._notify(Signal(phase, self, seam.monotonic() - began, error, outcome[-1] if outcome else None))
             del error  # its traceback holds this frame
 
     @contextmanager
@@ -129,7 +129,7 @@ class Operation:
         finally:
             current_operation.reset(token)
 
-    def _tell(self, signal: Signal) -> None:
+    def _notify(self, signal: Signal) -> None:
         for observer in self.observers:
             try:
                 observer.notify(signal)

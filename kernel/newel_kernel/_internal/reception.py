@@ -28,13 +28,13 @@ def received(message: object) -> Content:
 
 
 #: Every field of a part but the text and the two that say whether it is a thought.
-_beside_text = attrgetter(*(n for n in Part.field_names if n not in ("text", "thought", "thought_signature")))
-_NOTHING_BESIDE = (None,) * (len(Part.field_names) - 3)
+_other_fields = attrgetter(*(n for n in Part.field_names if n not in ("text", "thought", "thought_signature")))
+_NO_OTHER_FIELDS = (None,) * (len(Part.field_names) - 3)
 
 
 def _own(part: Part) -> Part:
     text = part.text
-    if text is not None and _beside_text(part) == _NOTHING_BESIDE:
+    if text is not None and _other_fields(part) == _NO_OTHER_FIELDS:
         if type(text) is not str:
             raise ConfigurationError(f"a message part's text must be a string, not {type(text).__name__}")
         return Part(text=text, thought=part.thought, thought_signature=part.thought_signature)

@@ -22,5 +22,5 @@ def instruction_problem(instruction: object) -> str | None:
     except TypeError:
         name = getattr(instruction, "__qualname__", type(instruction).__qualname__)
         place = newel_compose.defined_at(instruction)
-        return f"{name}{place} must take one argument, the context, and takes {signature}"
+        return f"{name}{place} must take one argument, the context, but takes {signature}"
     return None

@@ -32,7 +32,7 @@ class LangGraphAgent(base_agent.BaseAgent):
     def _is_graph(cls, graph: object) -> object:
         if not (hasattr(graph, "ainvoke") or hasattr(graph, "invoke")):
             raise ValueError(
-                f"{type(graph).__name__} is no compiled graph (it has neither ainvoke nor invoke); build one with "
+                f"{type(graph).__name__} is not a compiled graph (it has neither ainvoke nor invoke); build one with "
                 f"LangGraph (pip install langgraph) and pass builder.compile()"
             )
         return graph

@@ -257,7 +257,9 @@ class LlmAgent(base_agent.BaseAgent):
         if cached is None or cached[0] is not entry:
             tool = newel.tools.adapt_tool(ctx.composition, entry)
             if not isinstance(tool, BaseTool):
-                raise PluginError(f"a tool adapter made {type(tool).__name__} of {entry!r}; a BaseTool is wanted")
+                raise PluginError(
+                    f"a tool adapter returned {type(tool).__name__} for {entry!r}; a BaseTool is expected"
+                )
             cached = self._adapted[id(entry)] = (entry, [tool])
         return cached[1]
 

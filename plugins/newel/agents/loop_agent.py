@@ -34,7 +34,7 @@ class LoopAgent(base_agent.BaseAgent):
         ctx = full_invocation(ctx)
         state = self._load_agent_state(ctx, LoopAgentState)
         leave = self._take_up(ctx) if state is not None else False
-        rounds, start, resuming = self._where(ctx, state)
+        rounds, start, resuming = self._position(ctx, state)
         while not leave and (not self.max_iterations or rounds < self.max_iterations):
             for agent in self.sub_agents[start:]:
                 if ctx.is_resumable and not resuming:
@@ -69,9 +69,9 @@ class LoopAgent(base_agent.BaseAgent):
         for agent in islice(self.walk(), 1, None):
             if agent.name not in begun:
                 ctx.set_agent_state(agent.name)
-        return any(self._is_left_by(event) for event in since)
+        return any(self._is_exited_by(event) for event in since)
 
-    def _is_left_by(self, event: Event) -> bool:
+    def _is_exited_by(self, event: Event) -> bool:
         """Whether `event` escalates out of this loop, and not out of one inside it."""
         if (actions := event.touched_actions) is None or not actions.escalate:
             return False
@@ -80,7 +80,7 @@ class LoopAgent(base_agent.BaseAgent):
             agent = agent.parent_agent
         return agent is self
 
-    def _where(self, ctx: InvocationContext, state: LoopAgentState | None) -> tuple[int, int, bool]:
+    def _position(self, ctx: InvocationContext, state: LoopAgentState | None) -> tuple[int, int, bool]:
         """The number of complete rounds, the index of the sub-agent to begin with, and whether it had already begun."""
         names = [agent.name for agent in self.sub_agents]
         if state is None or state.current_sub_agent not in names:

@@ -32,4 +32,4 @@ def schema_problem(schema: Any) -> str | None:
             except PydanticSchemaGenerationError:
                 wrong = True
     hint = "a pydantic class, a dataclass, a plain type or a JSON schema can"
-    return f"{schema!r} cannot be made of JSON; {hint}" if wrong else None
+    return f"{schema!r} cannot be made from JSON; {hint}" if wrong else None

@@ -17,10 +17,10 @@ def bucket_of(uri: str, parameters: Mapping[str, str]) -> tuple[str, str, dict[s
     try:
         parts = urlsplit(uri)
     except ValueError:
-        raise ConfigurationError(f"{label} is no URI: write {uri.partition(':')[0]}://bucket/prefix") from None
+        raise ConfigurationError(f"{label} is not a URI: write {uri.partition(':')[0]}://bucket/prefix") from None
     if "@" in parts.netloc:
         raise ConfigurationError(
-            f"a bucket's URI takes no credentials: take what stands before the @ out of that of "
+            f"a bucket's URI takes no credentials: remove the part before the @ from that of "
             f"{parts.netloc.rpartition('@')[2]!r}, and give them in the environment"
         )
     if not re.fullmatch(r"[A-Za-z0-9._-]+", parts.netloc):

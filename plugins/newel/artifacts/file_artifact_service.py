@@ -106,14 +106,14 @@ class FileArtifactService(ArtifactStore):
         return [self._inside(path) for path in app.rglob(pattern) if path.is_dir()] if app.is_dir() else []
 
     def _stored(self, app_name: str) -> list[StoredVersion]:
-        folders = [path for path in self._folders(app_name, _ARTIFACT + "*") if not self._is_left(path)]
+        folders = [path for path in self._folders(app_name, _ARTIFACT + "*") if not self._is_leftover(path)]
         entries = [self._read(folder, number) for folder in folders for number in self._numbers(folder)]
         return [
             StoredVersion(one["user_id"], one["session_id"], one["filename"], number, one["create_time"])
             for number, _, one in (entry for entry in entries if entry is not None)
         ]
 
-    def _is_left(self, path: Path) -> bool:
+    def _is_leftover(self, path: Path) -> bool:
         """Whether `path` lies in a folder that an unfinished save or deletion left."""
         return any(part.startswith((_NEW, _TRASH)) for part in path.relative_to(self.root_dir).parts)
 

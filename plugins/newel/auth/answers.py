@@ -79,7 +79,7 @@ def _sealed(ctx: InvocationContext, part: Part, requests: Mapping[str, AuthToolA
 def read(value: object, request: AuthConfig, call_id: str | None) -> AuthCredential | None:
     """The credential of an answer: an AuthConfig with it, the AuthCredential itself, or ``{"result": "the text"}``."""
     if isinstance(value, Mapping) and isinstance(value.get("result"), str) and len(value) == 1:
-        return _plain(value["result"], request)
+        return _from_text(value["result"], request)
     is_credential = isinstance(value, Mapping) and ("authType" in value or "auth_type" in value)
     try:
         if is_credential:
@@ -89,12 +89,12 @@ def read(value: object, request: AuthConfig, call_id: str | None) -> AuthCredent
         fields = ", ".join(".".join(map(str, one["loc"])) for one in error.errors(include_input=False))
     type_name = "AuthCredential" if is_credential else "AuthConfig"
     raise AuthConfigError(
-        f"the answer to the call {call_id} of {CREDENTIAL_CALL} is no {type_name}: "
-        f"wrong or missing is {fields}; send the authConfig of the call with its exchangedAuthCredential filled in"
+        f"the answer to the call {call_id} of {CREDENTIAL_CALL} is not an {type_name}: "
+        f"wrong or missing: {fields}; send the authConfig of the call with its exchangedAuthCredential filled in"
     )
 
 
-def _plain(text: str, request: AuthConfig) -> AuthCredential:
+def _from_text(text: str, request: AuthConfig) -> AuthCredential:
     scheme = request.auth_scheme
     if isinstance(scheme, APIKey):
         return AuthCredential(auth_type=AuthCredentialTypes.API_KEY, api_key=text)

@@ -49,7 +49,7 @@ class AuthHandler:
             )
         if raw.oauth2.code_challenge_method not in (None, "S256"):
             raise AuthConfigError(
-                f"unsupported code_challenge_method {raw.oauth2.code_challenge_method!r}: only 'S256' is"
+                f"unsupported code_challenge_method {raw.oauth2.code_challenge_method!r}: only 'S256' is supported"
             )
 
     def generate_auth_request(self) -> AuthConfig:
@@ -98,8 +98,8 @@ class AuthHandler:
             return None
         if own.state is not None and state != own.state:
             raise AuthConfigError(
-                f"the answer for the credential {self.auth_config.credential_key!r} has not the state of the request: "
-                f"it belongs to another one, or somebody else made it; ask again"
+                f"the answer for the credential {self.auth_config.credential_key!r} does not carry the state of the "
+                f"request: it belongs to another request, or is forged; ask again"
             )
         pinned = _pinned(answer, own)
         assert pinned.oauth2 is not None

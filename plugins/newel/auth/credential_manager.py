@@ -98,7 +98,7 @@ class CredentialManager:
         key, raw = config.credential_key or "", config.raw_auth_credential
         if (failure := ctx.stash[FAILURES].pop(key, None)) is not None:
             raise failure
-        answer = ctx.stash[CREDENTIALS].get(key) or self._own_answer(context)
+        answer = ctx.stash[CREDENTIALS].get(key) or self._unexchanged_answer(context)
         if answer is None and _is_ready(raw):
             return raw.model_copy(deep=True) if raw is not None else None
         scheme = await with_end_points(config.auth_scheme, policy_of(settings_of(context)))
@@ -114,8 +114,8 @@ class CredentialManager:
         variable = from_environment(config, settings_of(context))
         if variable is not None and (usable := await self._take("environment", variable, scheme, context)) is not None:
             return usable
-        own = self._own_client(scheme)
-        return await self._take("app", own, scheme, context) if own is not None else None
+        app_credential = self._app_credential(scheme)
+        return await self._take("app", app_credential, scheme, context) if app_credential is not None else None
 
     async def _take(
         self, source: str, credential: AuthCredential, scheme: AuthScheme, context: CallbackContext
@@ -142,7 +142,7 @@ class CredentialManager:
             saved = self._auth_config.model_copy(update={"exchanged_auth_credential": credential})
             await context.save_credential(saved)
 
-    def _own_answer(self, context: CallbackContext) -> AuthCredential | None:
+    def _unexchanged_answer(self, context: CallbackContext) -> AuthCredential | None:
         """An answer that could not be exchanged when it came: the request's own secrets were not available."""
         key = self._auth_config.credential_key or ""
         answer = context.get_invocation_context().stash[UNEXCHANGED].get(key)
@@ -150,7 +150,7 @@ class CredentialManager:
             return None
         return AuthHandler(self._auth_config).accept(answer, self._auth_config.raw_auth_credential)
 
-    def _own_client(self, scheme: AuthScheme) -> AuthCredential | None:
+    def _app_credential(self, scheme: AuthScheme) -> AuthCredential | None:
         """The app's own credential, if it gets tokens without the user."""
         raw = self._auth_config.raw_auth_credential
         if raw is None:

@@ -47,7 +47,7 @@ def from_environment(auth_config: AuthConfig, settings: Settings) -> AuthCredent
             return AuthCredential.model_validate_json(text)
         except ValidationError as error:
             fields = ", ".join(".".join(map(str, one["loc"])) or "the JSON" for one in error.errors())
-        raise AuthConfigError(f"the environment variable {name} holds no AuthCredential: wrong is {fields}")
+        raise AuthConfigError(f"the environment variable {name} does not hold an AuthCredential: wrong: {fields}")
     return _read(auth_config.auth_scheme, text, name)
 
 
@@ -71,5 +71,5 @@ def _http(scheme: str, text: str, name: str) -> HttpAuth:
         return HttpAuth(scheme=scheme, credentials=HttpCredentials(token=text))
     username, colon, password = text.partition(":")
     if not colon:
-        raise AuthConfigError(f"the environment variable {name} must hold user:password, for the scheme is basic")
+        raise AuthConfigError(f"the environment variable {name} must hold user:password, because the scheme is basic")
     return HttpAuth(scheme=scheme, credentials=HttpCredentials(username=username, password=password))

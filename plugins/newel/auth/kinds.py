@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 #: By kind and name.
-_INSTANCES = Key[dict[tuple[type, str], object]]("what the makers of credentials have made")
+_INSTANCES = Key[dict[tuple[type, str], object]]("providers, exchangers and refreshers")
 
 
 class CredentialBackend(Backend["BaseCredentialService"]):

@@ -61,8 +61,8 @@ async def discover(issuer: str, policy: Policy) -> AuthorizationServerMetadata:
             continue
         if metadata.issuer.rstrip("/") == issuer.rstrip("/"):
             return metadata
-        problems.append(f"{place_of(url)} speaks for another issuer")  # or tokens would go to a foreign server
-    raise AuthConfigError(f"the issuer {place_of(issuer)} does not tell its end points: {'; '.join(problems)}")
+        problems.append(f"{place_of(url)} is the metadata of another issuer")  # or tokens would go to a foreign server
+    raise AuthConfigError(f"the issuer {place_of(issuer)} does not publish its end points: {'; '.join(problems)}")
 
 
 async def _read(url: str, policy: Policy) -> AuthorizationServerMetadata:
@@ -74,7 +74,7 @@ async def _read(url: str, policy: Policy) -> AuthorizationServerMetadata:
         return AuthorizationServerMetadata.model_validate(json.loads(reply.body))
     except (UrlRefusedError, FetchError, ValidationError, ValueError) as error:
         why = str(error) if isinstance(error, (UrlRefusedError, FetchError)) else type(error).__name__
-        raise AuthConfigError(f"{place_of(url)} tells no end points ({why})") from None
+        raise AuthConfigError(f"{place_of(url)} returns no end points ({why})") from None
 
 
 def _lacks_end_points(scheme: ExtendedOAuth2) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 
-from newel.auth.credential_service.expiry import UNTIL, is_over
+from newel.auth.credential_service.expiry import EXPIRY_FIELD, is_over
 from newel.contexts.context import Context
 from newel.contexts.invocation_context import full_invocation
 from newel_kernel import InvocationContext, seam
@@ -35,7 +35,7 @@ def hold(ctx: InvocationContext, call_id: str, request: AuthConfig) -> AuthCrede
     issued = request.exchanged_auth_credential
     if issued is None or not any(issued.secrets()):
         return None
-    credential = issued.model_copy(update={UNTIL: seam.clock() + PATIENCE})
+    credential = issued.model_copy(update={EXPIRY_FIELD: seam.clock() + PATIENCE})
     with _lock:
         _credentials[_key(ctx, call_id)] = credential
         while len(_credentials) > MOST:

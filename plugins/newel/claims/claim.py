@@ -94,21 +94,21 @@ async def wait(table: dict[Hashable, Claim], where: Hashable, session_id: str, s
     """Claim the session as the settings say if another run has it; SessionBusyError if that run keeps it."""
     end = seam.monotonic() + settings.wait_seconds
     steps = 0
-    while (mine := take(table, where)) is None:
+    while (claim := take(table, where)) is None:
         holder = table.get(where)
         if steps < _GRACE:  # a run whose caller abandoned its events closes as soon as the loop continues
             steps += 1
             await asyncio.sleep(0)
         elif holder is not None and not await _outlast(holder, settings, end):
             raise SessionBusyError.of(session_id)
-    return mine
+    return claim
 
 
 async def _outlast(holder: Claim, settings: Settings, end: float) -> bool:
     """Wait for the holder's end, as the settings say; return whether it came."""
-    own = holder.task is not None and holder.task is asyncio.current_task()
+    is_itself = holder.task is not None and holder.task is asyncio.current_task()
     if not holder.closing:
-        if own or settings.busy == "refuse":  # a run that waits for itself never ends
+        if is_itself or settings.busy == "refuse":  # a run that waits for itself never ends
             return False
         if settings.busy == "interrupt":
             holder.interrupt()

@@ -50,9 +50,11 @@ def load_source(reference: str, composition: Composition) -> AgentSource:
     if colon and path.suffix not in _SUFFIXES:
         return _from_module(module, attribute)
     if path.suffix == ".py" and path.is_file():
-        raise ConfigurationError(f"{reference} is a module; give its folder, or {path.stem}:root_agent from beside it")
+        raise ConfigurationError(
+            f"{reference} is a module; give its folder, or {path.stem}:root_agent from the folder that holds it"
+        )
     if path.exists() or path.is_symlink():
-        raise ConfigurationError(f"{reference} is no file that holds an agent: {_instead(path)}")
+        raise ConfigurationError(f"{reference} is not a file that holds an agent: {_instead(path)}")
     raise ConfigurationError(
         f"there is no agent {reference!r}{did_you_mean(reference, _nearby(path))}; "
         f"give a YAML file, a folder with root_agent.yaml or agent.py, or module:attribute"
@@ -62,7 +64,7 @@ def load_source(reference: str, composition: Composition) -> AgentSource:
 def _instead(path: Path) -> str:
     """What `path` is instead of an agent file, or what to give instead."""
     if path.is_symlink() and not path.exists():
-        return "it is a link that leads nowhere"
+        return "it is a broken link"
     return f"give a YAML file ({' or '.join(_SUFFIXES)})" if path.is_file() else "it is a pipe or a device"
 
 

@@ -20,7 +20,9 @@ class Age(click.ParamType):  # type: ignore[type-arg]  # generic in some release
         """The seconds of an age."""
         match = _AGE.fullmatch(str(value).strip())
         if match is None or not int(match[1]):
-            self.fail(f"{value!r} is no age: write a whole number above 0 and m, h, d or w, such as 30d", param, ctx)
+            self.fail(
+                f"{value!r} is not an age: write a whole number above 0 and m, h, d or w, such as 30d", param, ctx
+            )
         return int(match[1]) * _UNITS[match[2]]
 
 

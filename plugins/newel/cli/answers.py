@@ -46,7 +46,7 @@ async def answers_to(conversation: Conversation, texts: Mapping[str, str]) -> Co
     for call_id, text in texts.items():
         question = by_id.get(call_id)
         if question is None:
-            hint = f"; open are: {', '.join(by_id)}" if by_id else "; nothing waits in this session"
+            hint = f"; open: {', '.join(by_id)}" if by_id else "; nothing waits in this session"
             raise ConfigurationError(f"--answer: nothing waits for {call_id!r}{hint}")
         if question.kind is Kind.CREDENTIAL:
             raise ConfigurationError(_no_credential(question, conversation))
@@ -117,9 +117,9 @@ def parsed_object(text: str) -> Json:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise ConfigurationError(f"it is no JSON: {error}") from None
+        raise ConfigurationError(f"it is not JSON: {error}") from None
     if not isinstance(value, dict):
-        raise ConfigurationError("it is JSON, but no object: write {...}")
+        raise ConfigurationError("it is JSON, but not an object: write {...}")
     return value
 
 

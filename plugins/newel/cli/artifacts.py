@@ -62,7 +62,7 @@ def list_artifacts(ctx: click.Context, agent: str, artifacts: str | None, user: 
 @artifacts.command("gc")
 @_options
 @click.option("--sessions", metavar="URI", help="Where sessions are kept; by default .newel/sessions.db.")
-@click.option("--older-than", type=Age(), default="1d", metavar="AGE", help="Only what was saved so long ago; else 1d.")
+@click.option("--older-than", type=Age(), default="1d", metavar="AGE", help="Only what is older than this; else 1d.")
 @click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
 @click.option("--yes", is_flag=True, help="Also where the store has no session of the agent at all.")
 @click.pass_context
@@ -97,11 +97,11 @@ class _Collection:
         for one in await self._store.stored(app_name=self._stored.app):
             if one.session_id is not None:
                 by_session[one.user_id, one.session_id].append(one)
-        there = {(one.user_id, one.id) for one in await self._stored.listed()}
-        if by_session and not there and not yes:
+        existing = {(one.user_id, one.id) for one in await self._stored.listed()}
+        if by_session and not existing and not yes:
             raise ConfigurationError(
                 f"the store has no session of {self._stored.app!r} at all, so that all {len(by_session)} sessions with "
-                f"artifacts would count as gone: give the right --sessions, or --yes where they are"
+                f"artifacts would count as gone: give the right --sessions, or --yes if they are"
             )
         for owner, versions in sorted(by_session.items()):
             if any(one.create_time < self._before for one in versions):
@@ -109,7 +109,7 @@ class _Collection:
         for uri in await self._store.leftovers(
             app_name=self._stored.app, before=self._before, delete=not self._dry_run
         ):
-            self._say(f"{uri} (left by a crash)")
+            self._report(f"{uri} (left by a crash)")
         say(f"{'would remove' if self._dry_run else 'removed'} {self._removed} in all", err=True)
 
     async def _of_session(self, user_id: str, id_: str, versions: Collection[StoredVersion]) -> None:
@@ -126,7 +126,7 @@ class _Collection:
                 unused = [one for one in versions if (one.filename, one.version) not in references]
                 await self._remove(unused, "no event refers to it")
         except SessionBusyError:
-            say(f"{id_} has a run, and is left", err=True)
+            say(f"{id_} has a run, and is skipped", err=True)
 
     async def _remove(self, versions: Iterable[StoredVersion], why: str) -> None:
         for one in sorted(versions, key=_place):
@@ -137,9 +137,9 @@ class _Collection:
                     app_name=self._stored.app, user_id=one.user_id, session_id=one.session_id, filename=one.filename,
                     version=one.version,
                 )  # fmt: skip
-            self._say(f"{one.filename} version {one.version} of session {one.session_id} of {one.user_id} ({why})")
+            self._report(f"{one.filename} version {one.version} of session {one.session_id} of {one.user_id} ({why})")
 
-    def _say(self, what: str) -> None:
+    def _report(self, what: str) -> None:
         self._removed += 1
         say(f"{'would remove' if self._dry_run else 'removed'} {what}")
 

@@ -27,7 +27,7 @@ from newel_types import Content
 
 Interrupt = Callable[[], object]
 #: How many past exchanges of a continued session are shown.
-_RECALLED = 3
+_RECALL_EXCHANGES = 3
 
 
 class Prompt(Protocol):
@@ -101,24 +101,24 @@ def chat(
     conversation = converse(ctx, agent, options)
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     questions = QuestionPrompt(conversation, at_terminal)
-    taken_up = session is not None or continues(ctx)
+    is_continued = session is not None or continues(ctx)
     if not at_terminal:
-        run_loop(_chat(conversation, PipedPrompt(), questions, taken_up))
+        run_loop(_chat(conversation, PipedPrompt(), questions, is_continued))
         return
     head = f"{conversation.agent.name} - session {conversation.session}"
     say(f"{head}\nCtrl-C stops an answer, Ctrl-D leaves, /help for more", dim=True)
     with ctrl_d_kept():
-        run_loop(_chat(conversation, TerminalPrompt(), questions, taken_up))
-    say(f"(to go on: --session {conversation.session})", dim=True)
+        run_loop(_chat(conversation, TerminalPrompt(), questions, is_continued))
+    say(f"(to continue: --session {conversation.session})", dim=True)
 
 
-async def _chat(conversation: Conversation, prompt: Prompt, questions: QuestionPrompt, taken_up: bool) -> None:
+async def _chat(conversation: Conversation, prompt: Prompt, questions: QuestionPrompt, is_continued: bool) -> None:
     tracked = TrackingTranscript(Dialogue(conversation.agent.name))
     on_interrupt(prompt.between_turns)
     try:
-        if taken_up and isinstance(prompt, TerminalPrompt):
+        if is_continued and isinstance(prompt, TerminalPrompt):
             await _recall(conversation)
-        message: str | Content | None = await questions.ask_all() if taken_up else None
+        message: str | Content | None = await questions.ask_all() if is_continued else None
         while True:
             if message is None:
                 if (line := await prompt.read()) is None:
@@ -153,7 +153,7 @@ async def _recall(conversation: Conversation) -> None:
         app_name=runner.app_name, user_id=conversation.user, session_id=conversation.session
     )
     if session is not None and session.events:
-        recent = last_exchanges(session.events, _RECALLED)
+        recent = last_exchanges(session.events, _RECALL_EXCHANGES)
         left_out = len(session.events) - len(recent)
         if left_out:
             say(f"({left_out} earlier events; `newel sessions show` has them)", dim=True)

@@ -221,8 +221,8 @@ def open_store(composition: Composition, uri: str | None) -> BaseSessionService:
         ) from error
     if store is None:
         raise ConfigurationError(
-            f"the distribution {composition.distribution.name!r} has no session store, for services.session is empty: "
-            f"set one, such as sqlite:///sessions.db, or give --sessions URI"
+            f"the distribution {composition.distribution.name!r} has no session store, because services.session is "
+            f"empty: set one, such as sqlite:///sessions.db, or give --sessions URI"
         )
     return store
 
@@ -237,8 +237,8 @@ def is_elsewhere(source: AgentSource, composition: Composition, uri: str | None)
     if _sets_sessions(composition.distribution):
         own = composition.distribution.services.get("session", "")
     if uri.startswith("sqlite:") and own.startswith("sqlite:"):
-        here, there = (sqlite_path(one, "session store", ("sqlite",)) for one in (uri, own))
-        return os.path.realpath(here) != os.path.realpath(there)
+        chosen_path, own_path = (sqlite_path(one, "session store", ("sqlite",)) for one in (uri, own))
+        return os.path.realpath(chosen_path) != os.path.realpath(own_path)
     return uri != own
 
 
@@ -251,7 +251,7 @@ def data_folder() -> Path:
             ignore.write_text("*\n", encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(
-            f"the folder {FOLDER} cannot be made here: {error.strerror or error}; give --sessions URI"
+            f"the folder {FOLDER} cannot be created here: {error.strerror or error}; give --sessions URI"
         ) from error
     return FOLDER
 

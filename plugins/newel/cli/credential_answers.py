@@ -42,7 +42,7 @@ def description_of(question: Question) -> list[str]:
     config = _config(question)
     uri = _consent(config).auth_uri
     consent = [f"consent at: {uri}"] if uri and asks_for_consent(config.auth_scheme) else []
-    return [f"the credential {config.credential_key!r} is asked for: {_kind(config)}", *consent]
+    return [f"the credential {config.credential_key!r} is needed: {_kind(config)}", *consent]
 
 
 async def ask(question: Question, read: Read) -> Json | None:

@@ -44,26 +44,26 @@ def doctor(ctx: click.Context, reach: bool) -> None:
         "distribution": startup.composition.distribution.name if startup.composition is not None else None,
         "sdks": list(_sdks()),
         "keys": {name: _where(name) for name in _KEYS},
-        "proxies": {name: _text(value) for name in _PROXIES if (value := _variable(name))},
+        "proxies": {name: _without_password(value) for name in _PROXIES if (value := _variable(name))},
         "offline": os.environ.get("NEWEL_OFFLINE", ""),
     }
     if reach:
-        facts["services"] = run_loop(_reached())
+        facts["services"] = run_loop(_reachability())
     problems = str(startup.error).splitlines() if startup.error is not None else []
     problems += [one["problem"] for one in facts["sdks"] if one["problem"]]
     problems += [f"{name}: {words}" for name, words in facts.get("services", {}).items() if words != "reached"]
     facts["problems"] = problems
     if to_terminal():
-        _tell(facts)
+        _print_facts(facts)
     else:
         show_json(facts)
     ctx.exit(1 if problems else 0)
 
 
-def _tell(facts: Json) -> None:
+def _print_facts(facts: Json) -> None:
     say(f"distribution: {facts['distribution'] or 'it cannot be composed'}")
     for sdk in facts["sdks"]:
-        say(f"{sdk['package']}: {sdk['version'] or 'not installed'} (newel[{sdk['extra']}] wants {sdk['wanted']})")
+        say(f"{sdk['package']}: {sdk['version'] or 'not installed'} (newel[{sdk['extra']}] needs {sdk['wanted']})")
     for name, where in facts["keys"].items():
         say(f"{name}: {where or 'not set'}")
     for name, value in {**facts["proxies"], **facts.get("services", {})}.items():
@@ -91,7 +91,7 @@ def _conflicts(package: str) -> Iterator[str]:
     for name, condition in _requirements(package, extras=False).items():
         installed = _version(name)
         if installed and not _fits(installed, condition):
-            yield f"{package} wants {name}{condition}, and {installed} is installed"
+            yield f"{package} needs {name}{condition}, but {installed} is installed"
 
 
 def _requirements(package: str, *, extras: bool = True) -> dict[str, str]:
@@ -145,12 +145,12 @@ def _variable(name: str) -> str | None:
     return os.environ.get(name) or os.environ.get(name.lower())
 
 
-def _text(value: str) -> str:
+def _without_password(value: str) -> str:
     """A proxy without its password."""
     return re.sub(r"//[^/@]*@", "//[credentials]@", value)
 
 
-async def _reached() -> dict[str, str]:
+async def _reachability() -> dict[str, str]:
     names = list(_SERVICES)
     outcomes = await asyncio.gather(*(_reach(*_SERVICES[name]) for name in names))
     return dict(zip(names, outcomes, strict=True))

@@ -62,7 +62,7 @@ def _store(text: str, file: Path) -> None:
     try:
         target = file.resolve()  # a link stays a link
         if target.exists() and not target.is_file():
-            raise ConfigurationError(f"{str(file)!r} is no file; name one with -o")
+            raise ConfigurationError(f"{str(file)!r} is not a file; name one with -o")
         with tempfile.NamedTemporaryFile("wb", dir=target.parent, prefix=".graph-", delete=False) as opened:
             part = Path(opened.name)
             opened.write(text.encode("utf-8"))

@@ -139,11 +139,13 @@ def _without_commands(ctx: click.Context) -> str:
         return ""
     distribution = composition.distribution
     how = "take it out of `disable`" if "commands" in distribution.disable else "write `extends: standard`"
-    return f"; the distribution {distribution.name!r} has no commands, for the plugin 'commands' is not enabled: {how}"
+    return (
+        f"; the distribution {distribution.name!r} has no commands, because the plugin 'commands' is not enabled: {how}"
+    )
 
 
 @click.command("newel", cls=PluginGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--debug", is_flag=True, expose_value=False, help="Show tracebacks. May stand anywhere.")
+@click.option("--debug", is_flag=True, expose_value=False, help="Show tracebacks. May be given anywhere.")
 @click.version_option(package_name="newel", message="%(prog)s %(version)s")
 def cli() -> None:
     """Run agents and look at what they are made of.

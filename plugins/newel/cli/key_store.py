@@ -33,7 +33,7 @@ def save(name: str, key: str, *, in_file: bool = False) -> str:
             keyring.set_password(_SERVICE, name, key)
         except Exception as error:  # noqa: BLE001 - the system's keyring may raise anything
             raise ConfigurationError(
-                f"the keyring did not take the key ({type(error).__name__}); --file keeps it in {path()}"
+                f"the keyring did not accept the key ({type(error).__name__}); --file keeps it in {path()}"
             ) from None
         stored[name] = _IN_KEYRING
         _write(stored)
@@ -70,7 +70,7 @@ def _stored() -> dict[str, str | None]:
     try:
         value = json.loads(file.read_text(encoding="utf-8"))
     except ValueError:
-        raise ConfigurationError(f"{file} is no JSON; delete it and set the keys again") from None
+        raise ConfigurationError(f"{file} is not JSON; delete it and set the keys again") from None
     if not isinstance(value, dict):
         raise ConfigurationError(f"{file} holds no keys; delete it and set them again")
     return value

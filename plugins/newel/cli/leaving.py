@@ -16,7 +16,7 @@ from typing import NoReturn, TypeVar
 T = TypeVar("T")
 
 
-class _Unwaited(ThreadPoolExecutor):
+class _DetachedThreads(ThreadPoolExecutor):
     """The threads of `asyncio.to_thread`; the end of the loop does not wait for a tool that never returns."""
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -28,7 +28,7 @@ def run_loop(work: Coroutine[object, object, T]) -> T:
     """`asyncio.run` that Ctrl-C always wakes, and that does not wait for threads at the end; `leave` ends those."""
     with asyncio.Runner() as runner:
         loop = runner.get_loop()
-        loop.set_default_executor(_Unwaited(thread_name_prefix="newel-work"))
+        loop.set_default_executor(_DetachedThreads(thread_name_prefix="newel-work"))
         # Without a signal handler, a loop sleeps on if a signal comes just before it waits, or to another thread:
         # Python notes it, and acts on it when something else wakes the loop. With a handler, every signal wakes it.
         with suppress(AttributeError, RuntimeError):  # on Windows, whose loops always wake; outside the main thread

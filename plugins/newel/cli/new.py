@@ -15,7 +15,7 @@ from newel_kernel import ConfigurationError
 
 _NAME = re.compile(r"[a-z][a-z0-9]*([_-][a-z0-9]+)*")
 #: Packages that newel or tests have: two packages of one name hide each other.
-_TAKEN = frozenset({"newel", "test", "tests"})
+_RESERVED = frozenset({"newel", "test", "tests"})
 
 
 @click.group("new")
@@ -27,9 +27,9 @@ def new() -> None:
 @click.argument("name")
 def agent(name: str) -> None:
     """Make the folder NAME with an agent in YAML, a tool and a test."""
-    python = _checked(name)
-    _write(Path(python), AGENT, name=python)
-    say(f"{python}: newel run {python} \"What is the weather in Paris?\", or: pytest {python}")
+    package = _package_name(name)
+    _write(Path(package), AGENT, name=package)
+    say(f"{package}: newel run {package} \"What is the weather in Paris?\", or: pytest {package}")
 
 
 @new.command("plugin")
@@ -37,28 +37,30 @@ def agent(name: str) -> None:
 @click.pass_context
 def plugin(ctx: click.Context, name: str) -> None:
     """Make the folder newel-NAME with a plugin, ready to be installed and published."""
-    python = _checked(name)
+    package = _package_name(name)
     composition = startup_of(ctx).composition
-    if composition is not None and any(record.name == python for record in composition.plugins):
-        raise ConfigurationError(f"a plugin {python!r} is installed; choose another name")
-    _package(python, PLUGIN, "plugin", "newel.plugins", "newel_{name}.plugin", "A plugin for newel.")
+    if composition is not None and any(record.name == package for record in composition.plugins):
+        raise ConfigurationError(f"a plugin {package!r} is installed; choose another name")
+    _package(package, PLUGIN, "plugin", "newel.plugins", "newel_{name}.plugin", "A plugin for newel.")
 
 
 @new.command("distribution")
 @click.argument("name")
 def distribution(name: str) -> None:
     """Make the folder newel-NAME with a distribution, ready to be installed and published."""
-    python = _checked(name)
-    if python in ("adk", "minimal", "standard"):
-        raise ConfigurationError(f"newel has a distribution {python!r}; choose another name")
-    text = f"The distribution {python} of newel."
-    _package(python, DISTRIBUTION, "distribution", "newel.distributions", "newel_{name}", text)
+    package = _package_name(name)
+    if package in ("adk", "minimal", "standard"):
+        raise ConfigurationError(f"newel has a distribution {package!r}; choose another name")
+    text = f"The distribution {package} of newel."
+    _package(package, DISTRIBUTION, "distribution", "newel.distributions", "newel_{name}", text)
 
 
-def _checked(name: str) -> str:
+def _package_name(name: str) -> str:
     """The name as Python writes it."""
-    if not _NAME.fullmatch(name) or name in _TAKEN:
-        raise ConfigurationError(f"{name!r} is no name for it: write small letters, digits and _, such as order_desk")
+    if not _NAME.fullmatch(name) or name in _RESERVED:
+        raise ConfigurationError(
+            f"{name!r} cannot be used as a name: write lower-case letters, digits and _, such as order_desk"
+        )
     return name.replace("-", "_")
 
 
@@ -75,7 +77,7 @@ def _package(name: str, files: Mapping[str, str], kind: str, group: str, target:
 def _write(folder: Path, files: Mapping[str, str], **names: str) -> None:
     """Write the files, or none of them."""
     if folder.exists():
-        raise ConfigurationError(f"{folder} is there already; choose another name, or another folder to work in")
+        raise ConfigurationError(f"{folder} already exists; choose another name, or another folder to work in")
     try:
         for path, text in files.items():
             file = folder / path.format(**names)

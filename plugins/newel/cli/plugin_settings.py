@@ -27,7 +27,7 @@ def settings_of(composition: Composition, name: str | None) -> list[Json]:
         installed = [record.name for record in composition.plugins]
         if name in installed:
             raise ConfigurationError(f"the plugin {name!r} has no settings, or takes no part (see `newel plugins why`)")
-        hint = did_you_mean(name, installed) or f" (with settings are: {', '.join(sorted(models))})"
+        hint = did_you_mean(name, installed) or f" (plugins with settings: {', '.join(sorted(models))})"
         raise ConfigurationError(f"no plugin {name!r} is installed{hint}")
     names = sorted(models) if name is None else [name]
     return [row for plugin in names for row in _rows(plugin, models[plugin])]

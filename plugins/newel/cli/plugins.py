@@ -48,8 +48,10 @@ def plugins(ctx: click.Context, distribution: str | None) -> None:
 
 
 @plugins.command("list")
-@click.option("--state", "states", multiple=True, type=click.Choice(STATES), help="Only those; may be given again.")
-@click.option("--from", "package", metavar="PACKAGE", help="Only those of this package, newel-redact say.")
+@click.option(
+    "--state", "states", multiple=True, type=click.Choice(STATES), help="Only in this state; may be given again."
+)
+@click.option("--from", "package", metavar="PACKAGE", help="Only of this package, such as newel-redact.")
 @_distribution
 @click.pass_context
 def list_plugins(ctx: click.Context, states: tuple[str, ...], package: str | None, distribution: str | None) -> None:
@@ -79,10 +81,10 @@ def _plugins_of(ctx: click.Context, distribution: str | None) -> Listing:
         composition = composition_of(ctx, distribution or ctx.meta[__name__])
     except NewelError as error:
         lines = lines_of(error)
-        says = f" {lines[0]}" if len(lines) == 1 else "".join(f"\n  {line}" for line in lines)
-        say(f"Error: the plugins do not compose:{says}", err=True)
+        text = f" {lines[0]}" if len(lines) == 1 else "".join(f"\n  {line}" for line in lines)
+        say(f"Error: the plugins do not compose:{text}", err=True)
         return Listing(None, _installed())
-    return Listing(composition, _with_those_off(composition.plugins))
+    return Listing(composition, _with_off_state(composition.plugins))
 
 
 def _show_list(ctx: click.Context, plugins: Listing, states: Sequence[str], package: str | None) -> None:
@@ -96,10 +98,10 @@ def _show_list(ctx: click.Context, plugins: Listing, states: Sequence[str], pack
         show_table(f"distribution {plugins.name}", ("plugin", "from", "version", "state", "why", "hooks"), rows)
     else:
         show_json([record._asdict() for record in records])
-    _end(ctx, plugins)
+    _exit_if_broken(ctx, plugins)
 
 
-def _end(ctx: click.Context, plugins: Listing) -> None:
+def _exit_if_broken(ctx: click.Context, plugins: Listing) -> None:
     """Exit with status 2 if the plugins do not compose, whatever was printed about them."""
     if plugins.composition is None:
         ctx.exit(2)
@@ -124,7 +126,7 @@ def why(ctx: click.Context, name: str, distribution: str | None) -> None:
         show_json({**record._asdict(), "provides": provides, "places": places})
     else:
         _explain(record, provides, places)
-    _end(ctx, plugins)
+    _exit_if_broken(ctx, plugins)
 
 
 def _explain(record: PluginRecord, provides: Sequence[Json], places: Sequence[Json]) -> None:
@@ -143,7 +145,7 @@ def _explain(record: PluginRecord, provides: Sequence[Json], places: Sequence[Js
         say(f"  {place['chain']}: {place['name']!r} is at {where} (placed by: {place['why']})")
 
 
-def _with_those_off(records: Sequence[PluginRecord]) -> list[PluginRecord]:
+def _with_off_state(records: Sequence[PluginRecord]) -> list[PluginRecord]:
     """The records, with the state `off` for plugins that take part but can do nothing: their `why_off()` says why."""
     loaded, _ = load([record.name for record in records if record.state == "enabled"])
     reasons = {name: _why_off(plugin) for name, plugin in loaded.items()}

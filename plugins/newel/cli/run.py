@@ -51,7 +51,7 @@ def run(
         say(f"Error: the run failed: {error}", err=True)
         status = 1
     if sys.stderr.isatty() and session is None:
-        say(f"(to go on: --session {conversation.session})", err=True, dim=True)
+        say(f"(to continue: --session {conversation.session})", err=True, dim=True)
     ctx.exit(status)
 
 
@@ -78,7 +78,7 @@ async def _run(conversation: Conversation, text: str | dict[str, str], transcrip
         if await _waiting(conversation, tracked, not isinstance(text, str)):
             return status or WAITING
         if isinstance(transcript, Answer) and transcript.silent:
-            say("note: the agent gave no answer; it said nothing", err=True)
+            say("note: the agent gave no answer; it produced no text", err=True)
         return status
     finally:
         await conversation.close()

@@ -86,7 +86,7 @@ def _turns(session: Session) -> dict[str, Event]:
 
 def _last_turn(session: Session, begun: dict[str, Event], turns: int) -> str:
     if turns > len(begun):
-        raise ConfigurationError(f"the session {session.id} has {len(begun)} turns that count: take back no more")
+        raise ConfigurationError(f"the session {session.id} has {len(begun)} turns that count: take back at most those")
     return list(begun)[-turns]
 
 

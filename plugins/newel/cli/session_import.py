@@ -54,7 +54,7 @@ def import_sessions(
     try:
         zone = ZoneInfo(time_zone)
     except (KeyError, ValueError, OSError) as error:
-        raise ConfigurationError(f"{time_zone!r} is no time zone: write one such as Europe/Warsaw") from error
+        raise ConfigurationError(f"{time_zone!r} is not a time zone: write one such as Europe/Warsaw") from error
     store = None if dry_run else partial(open_store, composition, sessions)
     choice = adk_import.Choice(app, user, session)
     report = run_loop(adk_import.import_sessions(url, store, choice, zone=zone))
@@ -83,7 +83,7 @@ def _import_files(files: Sequence[Path], open_: Callable[[], BaseSessionService]
             await store.close()
 
     for document, added in zip(documents, run_loop(run()), strict=True):
-        did = f"added, with {len(document.events)} events" if added else "was there already"
+        did = f"added, with {len(document.events)} events" if added else "was already there"
         say(f"{document.key.id} of {document.key.user_id}: {did}")
 
 
@@ -118,9 +118,9 @@ def _show(report: Report, dry_run: bool) -> None:
             for row in rows:
                 say(f"  {row}")
     for name, count in sorted(report.unknown_fields.items()):
-        say(f"the field {name!r} of actions is not known here; {count} event(s) came over without it")
+        say(f"the field {name!r} of actions is not known here; {count} event(s) were imported without it")
     would = "would add" if dry_run else "added"
     say(
         f"{would} {report.sessions_added} sessions and {report.events_added} events, continued "
-        f"{report.sessions_continued} sessions; {report.sessions_there} were there already"
+        f"{report.sessions_continued} sessions; {report.sessions_there} were already there"
     )

@@ -22,7 +22,7 @@ from newel_kernel import ConfigurationError, Session, seam
 @click.command("delete")
 @session_options
 @click.argument("session_ids", nargs=-1)
-@click.option("--older-than", type=Age(), metavar="AGE", help="Those that nobody has used for so long, such as 30d.")
+@click.option("--older-than", type=Age(), metavar="AGE", help="Those unused for this long, such as 30d.")
 @click.option("--artifacts", metavar="URI", help="Where their artifacts are; by default as the agent has it.")
 @click.option("--dry-run", is_flag=True, help="Say what would be deleted, and delete nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -61,14 +61,14 @@ def _ask(names: str, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise ConfigurationError(f"nobody can be asked whether to delete {names}; give --yes")
+        raise ConfigurationError(f"cannot ask whether to delete {names}, as stdin is not a terminal; give --yes")
     click.confirm(f"Delete {names}?", abort=True, err=True)
 
 
 async def _delete_unused(stored: Stored, before: float, artifacts: str | None, dry_run: bool, yes: bool) -> None:
     """Delete the sessions that were last used before a time, checked again when each one's turn comes."""
     old = [(one.user_id, one.id) async for one in _every(stored) if one.last_update_time < before]
-    names = f"{len(old)} session{'' if len(old) == 1 else 's'} that nobody has used since {minute_of(before)}"
+    names = f"{len(old)} session{'' if len(old) == 1 else 's'} unused since {minute_of(before)}"
     if not old or dry_run:
         for _, id_ in old:
             say(f"would delete {id_}")
@@ -84,7 +84,7 @@ async def _delete_unused(stored: Stored, before: float, artifacts: str | None, d
                         await delete_it(user_id, id_)
                         deleted += 1
             except SessionBusyError:
-                say(f"{id_} has a run, and is left", err=True)
+                say(f"{id_} has a run, and is skipped", err=True)
     say(f"deleted {deleted} of {names}")
 
 
@@ -107,12 +107,12 @@ async def _every(stored: Stored) -> AsyncIterator[Session]:
 @store_options
 @click.pass_context
 def vacuum(ctx: click.Context, agent: str, sessions: str | None) -> None:
-    """Give back the room of what was deleted from the whole store of AGENT's sessions, while others use it."""
+    """Free the space of deleted data in the whole store of AGENT's sessions, while others use it."""
     async def work(stored: Stored) -> None:
         await _durable(stored).vacuum()
 
     with_sessions(ctx, agent, None, sessions, work)
-    say("the room of what was deleted is free")
+    say("the space of deleted data is free")
 
 
 @click.command("backup")

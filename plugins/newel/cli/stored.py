@@ -80,7 +80,7 @@ class Stored:
             raise ConfigurationError(f"{len(matches)} sessions begin with {id_!r}: {several}; give more of the id")
         if not matches:
             ids = [one.id for one in listed]
-            hint = did_you_mean(id_, ids) or f"; `newel sessions list` shows the {len(ids)} there are"
+            hint = did_you_mean(id_, ids) or f"; `newel sessions list` shows all {len(ids)}"
             raise ConfigurationError(f"the app {self.app!r} has no session {id_!r}{hint}")
         return matches[0]
 

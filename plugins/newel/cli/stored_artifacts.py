@@ -26,7 +26,7 @@ async def artifacts_of(source: AgentSource, composition: Composition, uri: str |
         )
     if not isinstance(store, ArtifactStore):
         raise ConfigurationError(
-            f"{type(store).__name__} cannot say what it holds: it is no newel.artifacts.ArtifactStore"
+            f"{type(store).__name__} cannot say what it holds: it is not a newel.artifacts.ArtifactStore"
         )
     try:
         yield store
@@ -64,7 +64,7 @@ async def deletion(stored: Stored, uri: str | None) -> AsyncIterator[Callable[[s
     if stored.elsewhere and uri is None:
         yield lambda user_id, session_id: delete(user_id, session_id, None)
         if _names_artifacts(stored):
-            say("artifacts are left, for --sessions may name a copy; --artifacts URI deletes them, too", err=True)
+            say("artifacts are kept, because --sessions may name a copy; --artifacts URI deletes them, too", err=True)
         return
     async with own_artifacts(stored, uri) as artifacts:
         yield lambda user_id, session_id: delete(user_id, session_id, artifacts)

@@ -30,7 +30,7 @@ from newel_kernel import (
 from newel_types import Content, Part
 
 #: How long a piece of the microphone lasts, in seconds.
-_PACE = 0.02
+_PIECE_SECONDS = 0.02
 
 
 class LivePipe:
@@ -64,7 +64,7 @@ def talk(
     if microphone is not None and live is not None and microphone.rate not in live.input_rates:
         rates = " or ".join(map(str, live.input_rates))
         raise ConfigurationError(
-            f"--audio-in {audio_in}: the model hears {rates} Hz, and the file has {microphone.rate}: convert it with "
+            f"--audio-in {audio_in}: the model hears {rates} Hz, but the file has {microphone.rate}: convert it with "
             f"`ffmpeg -i {audio_in} -ar {live.input_rates[0]} out.wav`"
         )
     speaks = microphone is not None or audio_out is not None or (live is not None and "TEXT" not in live.modalities)
@@ -79,7 +79,7 @@ def talk(
             say(f"{conversation.agent.name} - Ctrl-C interrupts an answer, Ctrl-D ends", dim=True)
             with ctrl_d_kept():
                 _run(talking.hold(talking.read(TerminalPrompt())))
-            say(f"(to go on: --session {conversation.session})", dim=True)
+            say(f"(to continue: --session {conversation.session})", dim=True)
 
 
 def _run(work: Coroutine[object, object, None]) -> None:
@@ -113,8 +113,8 @@ class Talk:
         self._config = RunConfig(response_modalities=["AUDIO" if speaks else "TEXT"])
         #: Set once the agent has finished its answer, asks something, or the session is over.
         self._answered = asyncio.Event()
-        self._asks = self._muted = self._over = False
-        self._said_at = self._heard_after = 0.0
+        self._has_questions = self._muted = self._over = False
+        self._input_at = self._first_words_after = 0.0
 
     async def hold(self, speaking: Coroutine[object, object, None]) -> None:
         """Run the session while `speaking` sends the user's input to it."""
@@ -144,8 +144,8 @@ class Talk:
         self._begin()
         for piece in microphone.pieces():
             self._queue.send_realtime(piece)
-            await asyncio.sleep(_PACE)
-        self._said_at = seam.monotonic()
+            await asyncio.sleep(_PIECE_SECONDS)
+        self._input_at = seam.monotonic()
         self._queue.send_audio_stream_end()
         await self._answered.wait()
 
@@ -158,12 +158,12 @@ class Talk:
                 await self._answered.wait()
             finally:
                 on_interrupt(prompt.between_turns)
-            content = await self._questions.ask_new() if self._asks else None
+            content = await self._questions.ask_new() if self._has_questions else None
 
     def _begin(self) -> None:
         self._answered.clear()
-        self._asks = self._muted = False
-        self._said_at, self._heard_after = seam.monotonic(), 0.0
+        self._has_questions = self._muted = False
+        self._input_at, self._first_words_after = seam.monotonic(), 0.0
 
     def _interrupt(self) -> None:
         """Do not show the rest of the answer."""
@@ -190,16 +190,16 @@ class Talk:
                 if part.inline_data is not None:
                     self._loudspeaker.play(part.inline_data)
             if (words := _in_words(event)) is not None:
-                self._heard_after = self._heard_after or seam.monotonic() - self._said_at
+                self._first_words_after = self._first_words_after or seam.monotonic() - self._input_at
                 self._transcript.show(words)
         if event.long_running_tool_ids:
-            self._asks = True
+            self._has_questions = True
             self._answered.set()
         if event.turn_complete:
             self._transcript.cut()
             self._transcript.end()
-            if self._heard_after and sys.stdout.isatty():
-                say(f"({self._heard_after:.1f} s to the first words)", dim=True)
+            if self._first_words_after and sys.stdout.isatty():
+                say(f"({self._first_words_after:.1f} s to the first words)", dim=True)
             self._muted = False
             self._answered.set()
 

@@ -47,7 +47,7 @@ def get_weather(city: str) -> dict[str, str]:
     return {{"city": city, "weather": "light rain"}}
 ''',
     "test_{name}.py": '''\
-"""The agent, with a model that answers as it is told: `pytest` needs no key and no network."""
+"""The agent, with a scripted model: `pytest` needs no key and no network."""
 
 from pathlib import Path
 
@@ -109,11 +109,11 @@ def register_settings() -> type[BaseModel]:
 
 @hookimpl
 def register_request_processors(settings: Mapping[str, BaseModel]) -> Sequence[RequestProcessor]:
-    """The processor `{name}`, right behind the conversation."""
+    """The processor `{name}`, right after the conversation."""
     return [RequestProcessor(name="{name}", run=run, after=("contents",))]
 ''',
     "tests/test_plugin.py": '''\
-"""The plugin, installed (`pip install -e .`) and asked by a model that answers as it is told."""
+"""The plugin, installed (`pip install -e .`) and run with a scripted model."""
 
 from newel import Agent
 from newel.testing import Conversation, ScriptedModel

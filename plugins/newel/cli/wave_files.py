@@ -21,7 +21,7 @@ class Microphone:
             with wave.open(str(path)) as file:
                 if file.getnchannels() != 1 or file.getsampwidth() != 2:
                     raise ConfigurationError(
-                        f"--audio-in {path}: 16 bit and one channel are needed, and it has {8 * file.getsampwidth()} "
+                        f"--audio-in {path}: 16 bit and one channel are needed, but it has {8 * file.getsampwidth()} "
                         f"bit and {file.getnchannels()}: convert it with `ffmpeg -i {path} -ac 1 -ar 16000 out.wav`"
                     )
                 self.rate = file.getframerate()

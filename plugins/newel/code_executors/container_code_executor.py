@@ -64,7 +64,7 @@ class ContainerCodeExecutor(BaseCodeExecutor):
         if not self.image and not self.docker_path:
             raise ConfigurationError("ContainerCodeExecutor needs image= or docker_path=, a folder with a Dockerfile")
         if self.docker_path and not os.path.isdir(self.docker_path):
-            raise ConfigurationError(f"docker_path={self.docker_path!r} is no folder; name one with a Dockerfile")
+            raise ConfigurationError(f"docker_path={self.docker_path!r} is not a folder; name one with a Dockerfile")
         refuse_unsupported(self)
         if find_spec("docker") is None:
             raise FeatureUnavailableError(

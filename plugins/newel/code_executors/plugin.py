@@ -26,7 +26,7 @@ def register_code_executors() -> list[CodeExecutor]:
     return [
         CodeExecutor(
             name="sandbox", create=_create("SandboxCodeExecutor"),
-            description="an interpreter without files, network or processes; the one to take (extra 'sandbox')",
+            description="an interpreter without files, network or processes; the recommended one (extra 'sandbox')",
         ),
         CodeExecutor(
             name="built_in", create=_create("BuiltInCodeExecutor"),

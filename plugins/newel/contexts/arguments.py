@@ -20,14 +20,14 @@ def check_root(root: object) -> None:
         remedy = "give an app as Runner(app=...), or its root_agent"
     else:
         remedy = "give an agent, such as Agent(name='helper', model='...')"
-    raise ConfigurationError(f"the agent of a runner is {_text(root)}, which is no agent; {remedy}")
+    raise ConfigurationError(f"the agent of a runner is {_text(root)}, which is not an agent; {remedy}")
 
 
 def check_store(store: object, name: str) -> None:
     """Refuse a text or a class as a store: it would fail with the first session."""
     if isinstance(store, _PLAIN):
         remedy = f"an object of it: {store.__name__}(...)" if isinstance(store, type) else "an object"
-        where = f"; a URI stands in newel.yaml, under services: {name.removesuffix('_service')}"
+        where = f"; a URI belongs in newel.yaml, under services: {name.removesuffix('_service')}"
         raise ConfigurationError(
             f"{name} is {_text(store)}; give {remedy}{where if isinstance(store, str) else ''}"
         )

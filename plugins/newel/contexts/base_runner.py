@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from newel_kernel import Application, Chains
 
 #: How often a run that waits for another process checks whether the session is free, in seconds.
-_LOOK = 0.05
+_POLL_SECONDS = 0.05
 #: A finished run gives its session back without waiting for the store: how long that may take, in seconds.
-_HANDOVER = 0.5
+_HANDOVER_SECONDS = 0.5
 
 
 class _Store:
@@ -159,14 +159,14 @@ class BaseRunner(KernelRunner):
         A run that resumes also waits for a process that gives no sign of life: its lease runs out unprolonged.
         """
         now = seam.monotonic()
-        end = now + (settings.wait_seconds if settings.busy == "queue" else _HANDOVER)
-        left = store.held_for(session)
-        silent = now + left + _LOOK if resumes else now
+        end = now + (settings.wait_seconds if settings.busy == "queue" else _HANDOVER_SECONDS)
+        remaining = store.held_for(session)
+        silent_until = now + remaining + _POLL_SECONDS if resumes else now
         while (holder := store.holder(session)) is not None:
-            now, before, left = seam.monotonic(), left, store.held_for(session)
-            if now > end and (now > silent or left > before):
+            now, previous, remaining = seam.monotonic(), remaining, store.held_for(session)
+            if now > end and (now > silent_until or remaining > previous):
                 raise SessionBusyError.of(session.id, holder)
-            await asyncio.sleep(_LOOK if now < end else _LOOK * 5)
+            await asyncio.sleep(_POLL_SECONDS if now < end else _POLL_SECONDS * 5)
             session = await super()._open(session.user_id, session.id, config, resumes=False)
         return session
 

@@ -84,7 +84,7 @@ class Context(KernelContext, ReadonlyContext):
         """Send `blob` into the live session that this call is part of."""
         queue = self._invocation_context.live_request_queue
         if queue is None:
-            raise FeatureUnavailableError("send_audio() needs a live session: this invocation is none")
+            raise FeatureUnavailableError("send_audio() needs a live session: this invocation has none")
         queue.send_realtime(blob)
 
     async def save_artifact(
@@ -167,7 +167,7 @@ class Context(KernelContext, ReadonlyContext):
 def full(context: KernelContext) -> Context:
     """`context`, if newel's own runner made it; else a TypeError."""
     if not isinstance(context, Context):
-        raise TypeError(f"this needs a context of newel.runners.Runner, and got a {type(context).__name__}")
+        raise TypeError(f"this needs a context of newel.runners.Runner, but got a {type(context).__name__}")
     return context
 
 

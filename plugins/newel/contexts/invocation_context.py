@@ -145,5 +145,5 @@ def _rewinds(event: Event) -> bool:
 def full_invocation(ctx: KernelInvocationContext) -> InvocationContext:
     """`ctx`, if newel's own runner made it; else a TypeError."""
     if not isinstance(ctx, InvocationContext):
-        raise TypeError(f"this needs an invocation of newel.runners.Runner, and got a {type(ctx).__name__}")
+        raise TypeError(f"this needs an invocation of newel.runners.Runner, but got a {type(ctx).__name__}")
     return ctx

@@ -153,7 +153,7 @@ def _initial_session(file: str | None) -> dict[str, Any]:
         return {}
     data = load_json(file)
     if not isinstance(data, dict):
-        raise ConfigurationError(f"{file} is no session: it must be an object with app_name, user_id and state")
+        raise ConfigurationError(f"{file} is not a session: it must be an object with app_name, user_id and state")
     return data
 
 
@@ -167,7 +167,7 @@ def _load_test_file(file: str, config: EvalConfig, session: dict[str, Any]) -> E
 def _older_set(file: str, config: EvalConfig, session: dict[str, Any]) -> EvalSet:
     data = load_json(file)
     if not isinstance(data, list):
-        raise ConfigurationError(f"{file} is no file of the older format, which is a list")
+        raise ConfigurationError(f"{file} is not a file of the older format, which is a list")
     turns = data[0]["data"] if data and isinstance(data[0], dict) and "data" in data[0] else data
     check_older_data(turns, list(config.criteria), file)
     if data and isinstance(data[0], dict) and "data" in data[0]:

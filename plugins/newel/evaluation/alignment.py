@@ -26,23 +26,23 @@ def best_alignment(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
 def _assigned(cost: list[list[float]], size: int) -> list[int]:
     """The row of each column, both counted from 1."""
     of_row, of_column = [0.0] * (size + 1), [0.0] * (size + 1)
-    owner, way = [0] * (size + 1), [0] * (size + 1)
+    owner, previous = [0] * (size + 1), [0] * (size + 1)
     for row in range(1, size + 1):
         owner[0], column = row, 0
         least, used = [_INFINITY] * (size + 1), [False] * (size + 1)
         while owner[column]:
             used[column] = True
-            column = _cheapest(cost, owner[column], column, of_row, of_column, least, used, way)
+            column = _cheapest(cost, owner[column], column, of_row, of_column, least, used, previous)
             _shift(least[column], owner, of_row, of_column, least, used)
         while column:
-            owner[column] = owner[way[column]]
-            column = way[column]
+            owner[column] = owner[previous[column]]
+            column = previous[column]
     return owner
 
 
 def _cheapest(
     cost: list[list[float]], row: int, column: int, of_row: list[float], of_column: list[float], least: list[float],
-    used: list[bool], way: list[int],
+    used: list[bool], previous: list[int],
 ) -> int:  # fmt: skip
     """Relax the free columns from `row`; return the cheapest one."""
     best = 0
@@ -51,7 +51,7 @@ def _cheapest(
             continue
         reduced = cost[row - 1][c - 1] - of_row[row] - of_column[c]
         if reduced < least[c]:
-            least[c], way[c] = reduced, column
+            least[c], previous[c] = reduced, column
         if best == 0 or least[c] < least[best]:
             best = c
     return best

@@ -23,7 +23,7 @@ class BoundEvaluator(Evaluator):
     def __init__(self, eval_metric: EvalMetric) -> None:
         bound = eval_metric.bar
         if bound is None:
-            raise ConfigurationError(f"{eval_metric.metric_name} needs a threshold: the most that is allowed")
+            raise ConfigurationError(f"{eval_metric.metric_name} needs a threshold: the maximum that is allowed")
         self._bound = bound
 
     def figure(self, turns: Sequence[Invocation]) -> float | None:
@@ -56,7 +56,7 @@ class BoundEvaluator(Evaluator):
             for turn in turns:
                 turn.eval_status = EvalStatus.NOT_EVALUATED if turn.score is None else EvalStatus.INFORMATIONAL
         over = (
-            f"{whole:g} {self.unit}, and at most {self._bound:g} are allowed" if status is EvalStatus.FAILED else None
+            f"{whole:g} {self.unit}, but at most {self._bound:g} are allowed" if status is EvalStatus.FAILED else None
         )
         return EvaluationResult(
             overall_score=whole, overall_eval_status=status, per_invocation_results=turns,

@@ -41,7 +41,7 @@ class CallRule:
     def difference(self, expected: FunctionCall, actual: FunctionCall) -> str | None:
         """The first difference in words, or None."""
         if expected.name != actual.name:
-            return f"expected the tool {expected.name!r}, and {actual.name!r} was called"
+            return f"expected the tool {expected.name!r}, but {actual.name!r} was called"
         rule = self.tools.get(expected.name or "", ToolArguments(mode=self.arguments))
         if rule.mode is ArgumentMatch.IGNORE:
             return None
@@ -55,7 +55,7 @@ def _arguments_differ(rule: ToolArguments, expected: Any, actual: Any) -> str | 
         return None if ok else f"args: {rule.matcher} does not accept {actual!r} for {expected!r}"
     plain = rule.mode is ArgumentMatch.EXACT and rule.keys is None and not rule.regex and not rule.tolerance
     if plain and (expected is None) != (actual is None):
-        return f"args: expected {expected!r}, and it was {actual!r}"
+        return f"args: expected {expected!r}, but it was {actual!r}"
     return next(_differences(rule, expected or {}, actual or {}), None)
 
 
@@ -68,9 +68,9 @@ def _differences(rule: ToolArguments, expected: Mapping[str, Any], actual: Mappi
             if not _values_equal(rule, key, expected[key], actual[key]):
                 yield first_difference(expected[key], actual[key], f"args.{key}")
         elif rule.mode is not ArgumentMatch.SUBSET:
-            yield f"args.{key}: expected {expected[key]!r}, and it was not given"
+            yield f"args.{key}: expected {expected[key]!r}, but it was not given"
     if rule.mode is not ArgumentMatch.SUPERSET:
-        yield from (f"args.{key}: not expected, and it was {actual[key]!r}" for key in present if key not in expected)
+        yield from (f"args.{key}: not expected, but it was {actual[key]!r}" for key in present if key not in expected)
 
 
 def _values_equal(rule: ToolArguments, key: str, expected: Any, actual: Any) -> bool:
@@ -96,8 +96,8 @@ def first_difference(expected: Any, actual: Any, path: str) -> str:
             if one != other:
                 return first_difference(one, other, f"{path}[{number}]")
         if len(expected) != len(actual):
-            return f"{path}: expected {len(expected)} items, and there were {len(actual)}"
-    return f"{path}: expected {expected!r}, and it was {actual!r}"
+            return f"{path}: expected {len(expected)} items, but there were {len(actual)}"
+    return f"{path}: expected {expected!r}, but it was {actual!r}"
 
 
 def _listed(value: object) -> bool:

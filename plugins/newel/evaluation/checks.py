@@ -66,7 +66,7 @@ class CheckEvaluator(TurnEvaluator):
         """What is wrong with an answer, or None."""
         raise NotImplementedError
 
-    def wanted(self, reference: str | None) -> Any:
+    def target(self, reference: str | None) -> Any:
         """The value of the criterion, else the reference."""
         value = self.criterion.value if self.criterion.value is not None else reference
         if value is None:
@@ -83,7 +83,7 @@ class Contains(CheckEvaluator):
 
     def problem(self, answer: str, reference: str | None) -> str | None:
         """The first text that the answer lacks."""
-        value = self.wanted(reference)
+        value = self.target(reference)
         texts = value if isinstance(value, list) else [value]
         missing = [text for text in texts if self.folded(str(text)) not in self.folded(answer)]
         return f"the answer does not contain {missing[0]!r}" if missing else None
@@ -95,9 +95,9 @@ class Matches(CheckEvaluator):
     def prepare(self) -> None:
         """Refuse a broken pattern."""
         try:
-            self._pattern = re.compile(str(self.wanted(None)), re.IGNORECASE if self.criterion.ignore_case else 0)
+            self._pattern = re.compile(str(self.target(None)), re.IGNORECASE if self.criterion.ignore_case else 0)
         except re.error as error:
-            raise ConfigurationError(f"the value of {self.name} is no pattern: {error}") from None
+            raise ConfigurationError(f"the value of {self.name} is not a pattern: {error}") from None
 
     def problem(self, answer: str, reference: str | None) -> str | None:
         """Whether the pattern is found."""
@@ -109,9 +109,9 @@ class Equals(CheckEvaluator):
 
     def problem(self, answer: str, reference: str | None) -> str | None:
         """Whether the texts are equal."""
-        value = str(self.wanted(reference)).strip()
+        value = str(self.target(reference)).strip()
         same = self.folded(answer.strip()) == self.folded(value)
-        return None if same else f"expected {value!r}, and the answer was {answer.strip()!r}"
+        return None if same else f"expected {value!r}, but the answer was {answer.strip()!r}"
 
 
 class FitsSchema(CheckEvaluator):
@@ -123,12 +123,12 @@ class FitsSchema(CheckEvaluator):
             jsonschema = import_module("jsonschema")
         except ImportError:
             raise ConfigurationError(f"{self.name} needs the package jsonschema; install it") from None
-        self._validator = jsonschema.Draft202012Validator(self.wanted(None))
+        self._validator = jsonschema.Draft202012Validator(self.target(None))
         try:
             self._validator.check_schema(self._validator.schema)
         except jsonschema.SchemaError as error:
             raise ConfigurationError(
-                f"the value of {self.name} is no JSON schema: {error.json_path}: {error.message}"
+                f"the value of {self.name} is not a JSON schema: {error.json_path}: {error.message}"
             ) from None
 
     def problem(self, answer: str, reference: str | None) -> str | None:
@@ -147,13 +147,13 @@ class NumberIsNear(CheckEvaluator):
 
     def problem(self, answer: str, reference: str | None) -> str | None:
         """Whether a number of the answer is near enough."""
-        expected = _numbers(str(self.wanted(reference)))
+        expected = _numbers(str(self.target(reference)))
         if not expected:
             raise ConfigurationError(f"{self.name} has no number to compare with")
         numbers = _numbers(answer)
         if any(abs(number - expected[-1]) <= self.criterion.tolerance for number in numbers):
             return None
-        return f"expected {expected[-1]:g} ± {self.criterion.tolerance:g}, and the answer has {numbers or 'no number'}"
+        return f"expected {expected[-1]:g} ± {self.criterion.tolerance:g}, but the answer has {numbers or 'no number'}"
 
 
 def _numbers(text: str) -> list[float]:
@@ -176,11 +176,11 @@ class IsInLanguage(CheckEvaluator):
 
     def prepare(self) -> None:
         """Refuse a language that cannot be recognised."""
-        value = str(self.wanted(None))
+        value = str(self.target(None))
         if value not in LANGUAGES:
             raise ConfigurationError(
-                f"{self.name} cannot tell the language {value!r}{did_you_mean(value, LANGUAGES)} "
-                f"(it can: {', '.join(sorted(LANGUAGES))})"
+                f"{self.name} cannot recognise the language {value!r}{did_you_mean(value, LANGUAGES)} "
+                f"(known: {', '.join(sorted(LANGUAGES))})"
             )
 
     def problem(self, answer: str, reference: str | None) -> str | None:
@@ -188,4 +188,4 @@ class IsInLanguage(CheckEvaluator):
         language = language_of(answer)
         if language == self.criterion.value:
             return None
-        return f"the answer is in {language or 'no language that it shows'}"
+        return f"the answer is in {language or 'a language that was not recognised'}"

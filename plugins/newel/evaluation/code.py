@@ -23,7 +23,7 @@ def load_function(path: str, folder: str | Path | None = None) -> Any:
     """
     module, _, name = path.rpartition(".")
     if not module or not all(part.isidentifier() for part in path.split(".")):
-        raise ConfigurationError(f"{path!r} is no name of the form module.function")
+        raise ConfigurationError(f"{path!r} is not a name of the form module.function")
     _check_allowed(module, Path(folder) if folder is not None else Path.cwd())
     try:
         return getattr(importlib.import_module(module), name)
@@ -41,12 +41,12 @@ def _check_allowed(module: str, folder: Path) -> None:
         return
     spec = importlib.util.find_spec(top)
     if spec is None:
-        raise ImportError(f"there is no module {top!r}; it must lie in {roots[0]} or {roots[1]}")
+        raise ImportError(f"there is no module {top!r}; it must be in {roots[0]} or {roots[1]}")
     places = [*(spec.submodule_search_locations or ()), *([spec.origin] if spec.has_location and spec.origin else [])]
     if not any(_within(Path(place).resolve(), roots) for place in places):
         raise ConfigurationError(
-            f"the module {module!r} is not allowed here: it lies neither in {roots[0]} nor beside it, and no package "
-            f"of plugins brings it"
+            f"the module {module!r} is not allowed here: it is neither in {roots[0]} nor beside it, and no plugin "
+            f"package provides it"
         )
 
 

@@ -94,7 +94,7 @@ def get_evaluation_criteria_or_default(eval_config_file_path: str | None) -> Eva
         return EvalConfig.model_validate_json(text)
     except ValidationError as error:
         problems = "; ".join(dict.fromkeys(map(_problem, error.errors(include_url=False))))
-        raise ConfigurationError(f"{eval_config_file_path} is no evaluation config: {problems}") from None
+        raise ConfigurationError(f"{eval_config_file_path} is not an evaluation config: {problems}") from None
 
 
 def _problem(error: ErrorDetails) -> str:

@@ -33,7 +33,7 @@ class EvalSetsManager(ABC):
         check_id(eval_set_id)
         check_app(app_name)
         if self.get_eval_set(app_name, eval_set_id) is not None:
-            raise ValueError(f"the eval set {eval_set_id!r} of the app {app_name!r} exists; choose another id")
+            raise ValueError(f"the eval set {eval_set_id!r} of the app {app_name!r} already exists; choose another id")
         created = EvalSet(
             eval_set_id=eval_set_id, name=eval_set_id, eval_cases=[], creation_timestamp=seam.clock()
         )  # fmt: skip
@@ -49,7 +49,7 @@ class EvalSetsManager(ABC):
         """Append a case; ValueError where its id is taken, NotFoundError where there is no such set."""
         eval_set = self._existing(app_name, eval_set_id)
         if _find(eval_set, eval_case.eval_id) is not None:
-            raise ValueError(f"the eval set {eval_set_id!r} has a case {eval_case.eval_id!r} already")
+            raise ValueError(f"the eval set {eval_set_id!r} already has a case {eval_case.eval_id!r}")
         self._write(app_name, eval_set, [*eval_set.eval_cases, eval_case])
 
     def update_eval_case(self, app_name: str, eval_set_id: str, updated_eval_case: EvalCase) -> None:

@@ -89,7 +89,7 @@ def read_model(model: type[M], text: str, source: str) -> M:
     try:
         return model.model_validate_json(text)
     except ValidationError as error:
-        raise ConfigurationError(f"{source} is no {model.__name__}: {problems_of(error)}") from None
+        raise ConfigurationError(f"{source} is not a valid {model.__name__}: {problems_of(error)}") from None
 
 
 def problems_of(error: ValidationError) -> str:

@@ -25,7 +25,7 @@ class RougeEvaluator(TurnEvaluator):
             return TurnScore(score)
         if not theirs:
             return TurnScore(score, "the turn has no expected answer to compare with: give it a `final_response`")
-        return TurnScore(score, f"expected {_short(theirs)}, and the answer was {_short(ours)}")
+        return TurnScore(score, f"expected {_short(theirs)}, but the answer was {_short(ours)}")
 
 
 def _short(text: str, most: int = 120) -> str:

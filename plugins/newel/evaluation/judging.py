@@ -56,7 +56,7 @@ async def judge_case(
     expected = case.conversation
     if expected is not None and len(expected) != len(actual):
         raise ValueError(
-            f"the case {case.eval_id!r} has {len(expected)} turns, and what is to be judged has {len(actual)}"
+            f"the case {case.eval_id!r} has {len(expected)} turns, but the conversation to judge has {len(actual)}"
         )
     token = subject.set(Subject(case=case, inference=inference))
     try:

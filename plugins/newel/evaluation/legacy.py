@@ -94,6 +94,6 @@ def _uses(source: Any, where: str) -> list[FunctionCall]:
             uses = source
     if not isinstance(uses, list) or not all(isinstance(use, dict) and "tool_name" in use for use in uses):
         raise ConfigurationError(
-            f"{where}.expected_tool_use is a list of objects with `tool_name` and `tool_input`, or its JSON as a text"
+            f"{where}.expected_tool_use is a list of objects with `tool_name` and `tool_input`, or its JSON as a string"
         )
     return [FunctionCall(name=use["tool_name"], args=use.get("tool_input")) for use in uses]

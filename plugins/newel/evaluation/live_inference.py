@@ -82,7 +82,7 @@ class LiveConversation:
         self._events, self._pieces = [], {}
         self._recorder.begin()
         began = seam.monotonic()
-        self._say(message)
+        self._send(message)
         try:
             async with asyncio.timeout(self._seconds):
                 await self._ended.wait()
@@ -106,7 +106,7 @@ class LiveConversation:
         """End the user's input, and with it the run."""
         self._queue.close()
 
-    def _say(self, message: Content) -> None:
+    def _send(self, message: Content) -> None:
         sounds = [part.inline_data for part in message.parts or () if part.inline_data is not None]
         if not sounds:
             self._queue.send_content(message)

@@ -72,7 +72,7 @@ class LlmAsJudge(Evaluator):
     ) -> EvaluationResult:
         """Judge every turn."""
         if self.needs_reference and expected_invocations is None:
-            raise ValueError(f"{self._eval_metric.metric_name} compares with expected invocations, and there are none")
+            raise ValueError(f"{self._eval_metric.metric_name} compares with expected invocations, but there are none")
         pairs = paired(actual_invocations, expected_invocations)
         if not pairs:
             return EvaluationResult()

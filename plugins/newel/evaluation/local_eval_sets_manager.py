@@ -39,7 +39,7 @@ def load_eval_set_from_file(eval_set_file_path: str | Path, eval_set_id: str) ->
             return convert_eval_set_to_pydantic_schema(eval_set_id, data)
         except ConfigurationError as error:
             raise ConfigurationError(f"{eval_set_file_path}: {error}") from None
-    raise ConfigurationError(f"{eval_set_file_path} is no eval set: {problems}")
+    raise ConfigurationError(f"{eval_set_file_path} is not an eval set: {problems}")
 
 
 class LocalEvalSetsManager(EvalSetsManager):

@@ -56,11 +56,11 @@ def failure_lines(units: Sequence[UnitResult], means: Sequence[MetricMean], agen
         elif one.status is EvalStatus.NOT_EVALUATED:
             why = f": {one.error}" if one.error else ""
             lines.append(f"{where} was not evaluated{why}. (case {one.case_id})")
-    broken = {
+    errors = {
         unit.key[1]: unit.result.error_message
         for unit in units
         if not unit.result.overall_eval_metric_results and unit.outcome != "skipped"
     }
     return lines + [
-        f"The case {case_id} for {agent} Failed before any metric: {why}" for case_id, why in broken.items()
+        f"The case {case_id} for {agent} Failed before any metric: {why}" for case_id, why in errors.items()
     ]

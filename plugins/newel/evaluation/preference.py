@@ -44,11 +44,11 @@ class PreferenceEvaluator(LlmAsJudge):
 
     def format_auto_rater_prompt(self, actual: Invocation, expected: Invocation | None) -> str:
         """With the agent's answer first."""
-        return self._prompt(actual, expected, turned=False)
+        return self._prompt(actual, expected, swapped=False)
 
-    def _prompt(self, actual: Invocation, expected: Invocation | None, turned: bool) -> str:
+    def _prompt(self, actual: Invocation, expected: Invocation | None, swapped: bool) -> str:
         fence, user, ours, theirs = self._fenced(actual, expected)
-        first, second = (theirs, ours) if turned else (ours, theirs)
+        first, second = (theirs, ours) if swapped else (ours, theirs)
         return _PROMPT.format(
             note=fence.note, user=fence.around(user), first=fence.around(first), second=fence.around(second)
         )
@@ -67,10 +67,10 @@ class PreferenceEvaluator(LlmAsJudge):
     ) -> tuple[list[AutoRaterScore], str | None]:
         """Each sample is a pair of questions, one for each order."""
         straight, error = await super().samples(text, actual, expected, limit)
-        turned, other = await super().samples(self._prompt(actual, expected, turned=True), actual, expected, limit)
+        swapped, other = await super().samples(self._prompt(actual, expected, swapped=True), actual, expected, limit)
         pairs = [
             one.model_copy(update={"score": _agreed(one.score, two.score)})
-            for one, two in zip(straight, turned, strict=False)
+            for one, two in zip(straight, swapped, strict=False)
         ]
         return pairs, error or other
 
@@ -95,9 +95,9 @@ class PreferenceEvaluator(LlmAsJudge):
         return Fence(user, ours, theirs), user, ours, theirs
 
 
-def _agreed(straight: float | None, turned: float | None) -> float | None:
+def _agreed(straight: float | None, swapped: float | None) -> float | None:
     """The verdict of both orders: the second is read the other way round."""
-    if straight is None or turned is None:
+    if straight is None or swapped is None:
         return None
-    other = 1.0 - turned
+    other = 1.0 - swapped
     return straight if straight == other else 0.5

@@ -34,7 +34,7 @@ def rule_of(text: str) -> Rule:
     try:
         return re.compile(pattern), replacement
     except re.error as error:
-        raise ConfigurationError(f"{pattern!r} is no pattern: {error}") from None
+        raise ConfigurationError(f"{pattern!r} is not a pattern: {error}") from None
 
 
 def redacted(value: Any, rules: Sequence[Rule]) -> Any:

@@ -91,7 +91,7 @@ def paired(
     if expected is None:
         return [(turn, None) for turn in actual]
     if len(actual) != len(expected):
-        raise ValueError(f"the conversation has {len(actual)} turns, and {len(expected)} are expected")
+        raise ValueError(f"the conversation has {len(actual)} turns, but {len(expected)} are expected")
     return list(zip(actual, expected, strict=True))
 
 
@@ -113,7 +113,7 @@ def criterion_as(eval_metric: EvalMetric | None, kind: type[C]) -> C | None:
         return kind.model_validate(criterion.model_dump(exclude_unset=True))
     except ValidationError as error:
         raise ConfigurationError(
-            f"the criterion of {eval_metric.metric_name} is no {kind.__name__}: {problems_of(error)}"
+            f"the criterion of {eval_metric.metric_name} is not a valid {kind.__name__}: {problems_of(error)}"
         ) from None
 
 
@@ -158,7 +158,7 @@ class TurnEvaluator(Evaluator):
     ) -> EvaluationResult:
         """Score every turn."""
         if self.needs_reference and expected_invocations is None:
-            raise ValueError(f"{type(self).__name__} compares with expected invocations, and there are none")
+            raise ValueError(f"{type(self).__name__} compares with expected invocations, but there are none")
         turns = [
             self._result(actual, expected) for actual, expected in paired(actual_invocations, expected_invocations)
         ]

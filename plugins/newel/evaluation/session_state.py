@@ -40,7 +40,7 @@ class SessionStateEvaluator(Evaluator):
         """Compare the states."""
         judged = subject.get()
         if judged is None or judged.inference.session_details is None:
-            raise ValueError("session_state_match needs the session of the case, and there is none")
+            raise ValueError("session_state_match needs the session of the case, but there is none")
         problem = self._problem(judged.case.final_session_state, judged.inference.session_details.state)
         score = 0.0 if problem else 1.0
         turns = [
@@ -60,4 +60,4 @@ class SessionStateEvaluator(Evaluator):
             if key not in actual or actual[key] != value:
                 return first_difference(value, actual.get(key), f"state.{key}")
         further = [key for key in actual if key not in expected] if self._exact else []
-        return f"state.{further[0]}: not expected, and it was {actual[further[0]]!r}" if further else None
+        return f"state.{further[0]}: not expected, but it was {actual[further[0]]!r}" if further else None

@@ -40,10 +40,10 @@ class TrajectoryEvaluator(TurnEvaluator):
         if self._kind is _MATCH.IN_ORDER:
             return _order_problem(self._rule, calls, expectations)
         if self._kind is _MATCH.SUBSET:
-            missing = _without_partner(self._rule, expectations, calls, turned=True)
+            missing = _without_partner(self._rule, expectations, calls, swapped=True)
             return f"not expected: {shown(missing[0])}" if missing else None
         missing = _without_partner(self._rule, calls, expectations)
-        return _never_made(self._rule, missing[0], calls) if missing else None
+        return _missing_problem(self._rule, missing[0], calls) if missing else None
 
 
 def _sequence_problem(rule: CallRule, calls: Calls, expectations: Calls) -> str | None:
@@ -51,15 +51,15 @@ def _sequence_problem(rule: CallRule, calls: Calls, expectations: Calls) -> str 
         if not rule.equal(expected, call):
             return f"call {number}: {rule.difference(expected, call) or _unequal(expected, call)}"
     if len(calls) < len(expectations):
-        return f"call {len(calls) + 1}: expected {shown(expectations[len(calls)])}, and no further call was made"
+        return f"call {len(calls) + 1}: expected {shown(expectations[len(calls)])}, but no further call was made"
     if len(calls) > len(expectations):
         extra = calls[len(expectations)]
-        return f"call {len(expectations) + 1}: {shown(extra)} was called, and no further call is expected"
+        return f"call {len(expectations) + 1}: {shown(extra)} was called, but no further call is expected"
     return None
 
 
 def _unequal(expected: FunctionCall, actual: FunctionCall) -> str:
-    return f"expected {shown(expected)}, and it was {shown(actual)}"
+    return f"expected {shown(expected)}, but it was {shown(actual)}"
 
 
 def _order_problem(rule: CallRule, calls: Calls, expectations: Calls) -> str | None:
@@ -70,19 +70,19 @@ def _order_problem(rule: CallRule, calls: Calls, expectations: Calls) -> str | N
         while at < len(calls) and not rule.equal(expected, calls[at]):
             at += 1
         if at == len(calls):
-            return _never_made(rule, expected, calls[start:])
+            return _missing_problem(rule, expected, calls[start:])
         at += 1
     return None
 
 
-def _never_made(rule: CallRule, expected: FunctionCall, calls: Calls) -> str:
+def _missing_problem(rule: CallRule, expected: FunctionCall, calls: Calls) -> str:
     near = next((call for call in calls if call.name == expected.name), None)
     why = f"; the nearest: {rule.difference(expected, near)}" if near is not None else ""
     return f"expected {shown(expected)}, which was not called{why}"
 
 
-def _without_partner(rule: CallRule, calls: Calls, expectations: Calls, turned: bool = False) -> list[FunctionCall]:
-    """The `expectations` that have no partner of their own in `calls`; `turned`: the two swap places in the rule."""
-    weights = [[float(rule.equal(m, w) if turned else rule.equal(w, m)) for m in calls] for w in expectations]
+def _without_partner(rule: CallRule, calls: Calls, expectations: Calls, swapped: bool = False) -> list[FunctionCall]:
+    """The `expectations` that have no partner of their own in `calls`; `swapped`: the two swap places in the rule."""
+    weights = [[float(rule.equal(m, w) if swapped else rule.equal(w, m)) for m in calls] for w in expectations]
     partnered = {row for row, _ in best_alignment(weights)}
     return [call for number, call in enumerate(expectations) if number not in partnered]

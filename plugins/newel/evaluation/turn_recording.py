@@ -182,7 +182,7 @@ def _final(events: list[Event]) -> Event | None:
 
 def _step(event: Event, final: bool) -> InvocationEvent | None:
     parts = event.content.parts if event.content is not None else None
-    if not parts or not any(_tells(part) for part in parts):
+    if not parts or not any(_has_content(part) for part in parts):
         return None
     content = event.content if not final or event.get_function_calls() else None
     return InvocationEvent.model_construct(
@@ -194,7 +194,7 @@ def _step(event: Event, final: bool) -> InvocationEvent | None:
     )
 
 
-def _tells(part: Part) -> bool:
+def _has_content(part: Part) -> bool:
     return (
         bool(part.text)
         or part.function_call is not None

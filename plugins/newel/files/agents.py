@@ -27,7 +27,7 @@ class AgentPlan(ModelPlan):
         super().__init__(place, FORM)
         class_name = self.data.get("agent_class", DEFAULT_CLASS)
         if not isinstance(class_name, str):
-            raise place.error(f"agent_class: a name is wanted, not {kind_of(class_name)}", "agent_class")
+            raise place.error(f"agent_class: a name is expected, not {kind_of(class_name)}", "agent_class")
         if self.name is not None:
             place.claim(self.name, "name")
         if "." in class_name and class_name not in place.app.installed(AgentType):
@@ -50,7 +50,7 @@ class AgentPlan(ModelPlan):
     def _check_own(self, class_name: str, kind: object) -> None:
         """Check against a class of the app; this waits until every file has been read."""
         if not self._is_agent_class(kind):
-            message = f"agent_class {class_name!r} is no agent class; name a subclass of BaseAgent"
+            message = f"agent_class {class_name!r} is not an agent class; name a subclass of BaseAgent"
             raise self.place.error(message, "agent_class")
         config_type = getattr(kind, "config_type", None)
         if isinstance(config_type, type) and issubclass(config_type, BaseModel):

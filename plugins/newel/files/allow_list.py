@@ -48,7 +48,9 @@ class AppCode:
         A leading dot is allowed, for the app's own folder.
         """
         if not _DOTTED.fullmatch(name):
-            raise ConfigurationError(f"{name!r} is no name of the form module.function (without leading underscores)")
+            raise ConfigurationError(
+                f"{name!r} is not a name of the form module.function (without leading underscores)"
+            )
         parts = tuple(name.removeprefix(".").split("."))
         for owner, inner in self._owners(parts, name.startswith(".")):
             path = owner._locate(inner)
@@ -57,7 +59,7 @@ class AppCode:
         names = [*names_in(self.folder), *names_in(self.project)]
         close = did_you_mean(parts[0], names)
         raise ConfigurationError(
-            f"{name!r} is not allowed here: it is no module of the app's folder {self.folder.name!r}, nor of its "
+            f"{name!r} is not allowed here: it is not a module of the app's folder {self.folder.name!r}, nor of its "
             f"project{close}; define it in a file there (a function `f` in tools.py is tools.f), or install a plugin "
             f"that has it"
         )

@@ -63,7 +63,7 @@ def _plan(top: Place) -> Factory:
 def _read_root(place: Place) -> Factory:
     value = place.value
     if isinstance(value, str) and not value.endswith(SUFFIXES):
-        raise place.error(f"{place.key} {value!r} is no YAML file; write `code: {value}` for an agent of the code")
+        raise place.error(f"{place.key} {value!r} is not a YAML file; write `code: {value}` for an agent of the code")
     return read_agent(place)
 
 
@@ -82,7 +82,7 @@ def _read_plugin(place: Place) -> Factory:
 def _read_compaction(place: Place) -> Factory:
     value = place.value
     if not isinstance(value, Mapping):
-        raise place.error(f"{place.key}: a mapping is wanted, not {kind_of(value)}")
+        raise place.error(f"{place.key}: a mapping is expected, not {kind_of(value)}")
     rest = {key: item for key, item in value.items() if key != "summarizer"}
     config = replace(place, value=rest).parsed(EventsCompactionConfig)
     if value.get("summarizer") is None:
@@ -103,7 +103,7 @@ def _read_summarizer(place: Place) -> Factory:
         summarizer = make()
         if not isinstance(summarizer, BaseEventsSummarizer):
             kind = type(summarizer).__name__
-            raise place.error(f"{place.key}: {kind} is no BaseEventsSummarizer; name one")
+            raise place.error(f"{place.key}: {kind} is not a BaseEventsSummarizer; name one")
         return summarizer
 
     return make_summarizer
@@ -130,7 +130,7 @@ def _service(kind: type[Backend[Any]]) -> Reader:
             config = place.parsed(CodeConfig)
             return instance(place, config, importer(place, config.name))
         if not isinstance(uri, str) or ":" not in uri:
-            raise place.error(f"{place.key}: a URI is wanted, such as memory: (or {{name: module.object}})")
+            raise place.error(f"{place.key}: a URI is expected, such as memory: (or {{name: module.object}})")
         address = uri
 
         def open_store() -> object:

@@ -33,10 +33,10 @@ def apply(function: Callable[..., object], config: CodeConfig) -> object:
     if signature is None:
         return function(*config.positional, **config.keywords)
     bound = signature.bind_partial(*config.positional, **config.keywords).arguments
-    left = [parameter for name, parameter in signature.parameters.items() if name not in bound]
-    if all(one.default is not one.empty or one.kind not in _REQUIRED for one in left):
+    unbound = [parameter for name, parameter in signature.parameters.items() if name not in bound]
+    if all(one.default is not one.empty or one.kind not in _REQUIRED for one in unbound):
         return function(*config.positional, **config.keywords)
-    return _bound(function, config, signature.replace(parameters=left))
+    return _bound(function, config, signature.replace(parameters=unbound))
 
 
 def _bound(function: Callable[..., Any], config: CodeConfig, signature: inspect.Signature) -> Callable[..., Any]:

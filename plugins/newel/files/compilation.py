@@ -156,14 +156,14 @@ class Place:
     def items(self) -> list[Place]:
         """The places of a list's items."""
         if not isinstance(self.value, list):
-            raise self.error(f"{self.key}: a list is wanted, not {kind_of(self.value)}; start each item with `- `")
+            raise self.error(f"{self.key}: a list is expected, not {kind_of(self.value)}; start each item with `- `")
         return [self.child(index, item) for index, item in enumerate(self.value)]
 
     def text(self) -> str:
         """The value, which must be a text."""
         if isinstance(self.value, str):
             return self.value
-        raise self.error(f"{self.key}: a text is wanted, not {kind_of(self.value)}; put it in quotes")
+        raise self.error(f"{self.key}: a text is expected, not {kind_of(self.value)}; put it in quotes")
 
     def parsed(self, model: type[M], value: object = None, *, also: Iterable[str] = ()) -> M:
         """The value (or `value`, a part of it) as an instance of `model`; problems are reported with their lines.

@@ -48,12 +48,12 @@ def read_document(file: Path) -> Document:
     """The document of a YAML file that holds a mapping; a fault is an AgentConfigError that names file and line."""
     data, lines = parse(read_text(file), file)
     if not isinstance(data, dict):
-        fault = "the file is empty or no mapping; an agent file has lines such as `name: helper`"
+        fault = "the file is empty or not a mapping; an agent file has lines such as `name: helper`"
         raise AgentConfigError(f"{file}:1: {fault}")
     document = Document(file, data, lines)
     for key in data:
         if not isinstance(key, str):
-            raise document.error((str(key),), f"the key {key!r} is no text; an agent file has keys such as `name`")
+            raise document.error((str(key),), f"the key {key!r} is not a text; an agent file has keys such as `name`")
     values = interpolate(data, (), document.error, document.variables)
     assert isinstance(values, dict)
     return Document(file, values, lines, document.variables)

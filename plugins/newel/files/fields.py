@@ -65,7 +65,7 @@ def read_schema(place: Place) -> Factory:
     def make_schema() -> object:
         schema = make()
         if inspect.isroutine(schema):
-            raise place.error(f"{place.key}: a class is wanted, not a function; name a pydantic class of the app")
+            raise place.error(f"{place.key}: a class is expected, not a function; name a pydantic class of the app")
         return schema
 
     return make_schema
@@ -82,7 +82,9 @@ def read_model(place: Place) -> Factory:
         if isinstance(model, type) and issubclass(model, BaseLlm):
             model = model()  # type: ignore[call-arg]
         if not isinstance(model, BaseLlm):
-            raise place.error(f"{place.key}: {type(model).__name__} is no model; name one, or what makes one")
+            raise place.error(
+                f"{place.key}: {type(model).__name__} is not a model; name one, or something that makes one"
+            )
         return model
 
     return make_model
@@ -109,7 +111,7 @@ def read_content(place: Place) -> Factory:
 def read_generation(place: Place) -> Factory:
     """The configuration of model calls."""
     if not isinstance(place.value, Mapping):
-        raise place.error(f"{place.key}: a mapping is wanted, such as `temperature: 0.2` on a line of its own")
+        raise place.error(f"{place.key}: a mapping is expected, such as `temperature: 0.2` on a line of its own")
     return Constant(place.parsed(GenerateContentConfig))
 
 

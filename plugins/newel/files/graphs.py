@@ -41,7 +41,7 @@ class _Graph:
         self._nodes: dict[str, Node] = {}
         self._declared: dict[str, Place] = {}
         #: Names that were used in an edge before their node was read, with their places.
-        self._awaited: list[tuple[str, Place]] = []
+        self._forward_uses: list[tuple[str, Place]] = []
 
     def declare(self, nodes: Place) -> None:
         """Read `nodes`: a mapping from names, or a list of mappings with names."""
@@ -107,7 +107,7 @@ class _Graph:
         if not isinstance(place.value, Mapping) or _is_node(place.value):
             return self._target(place)
         if place.key == 0:
-            raise place.error("a map of routes stands after the node that chooses one, not first")
+            raise place.error("a map of routes comes after the node that chooses one, not first")
         if not place.value:
             raise place.error("the map of routes is empty; write {route: node}")
         routes = {_route(key): self._target(place.child(str(key), item)) for key, item in place.value.items()}
@@ -130,7 +130,7 @@ class _Graph:
         if isinstance(value, str) and value in self._nodes:
             return self._use(self._nodes[value])
         if isinstance(value, str) and "." not in value:
-            self._awaited.append((value, place))
+            self._forward_uses.append((value, place))
             return lambda: self._nodes[value].make()
         node = read_node(place, None)
         if isinstance(value, str):
@@ -145,7 +145,7 @@ class _Graph:
 
     def finish(self) -> None:
         """Check that every name has its node, and that every declared node is in an edge."""
-        for name, place in self._awaited:
+        for name, place in self._forward_uses:
             if name not in self._nodes:
                 names = [one for one in self._nodes if "." not in one]
                 hint = did_you_mean(name, [*names, START]) or f" (there are: {', '.join(sorted(names)) or 'none'})"
@@ -153,7 +153,7 @@ class _Graph:
             self._nodes[name].used = True
         for name, place in self._declared.items():
             if not self._nodes[name].used:
-                raise place.error(f"the node {name!r} stands in no edge; add one, or remove the node")
+                raise place.error(f"the node {name!r} is in no edge; add one, or remove the node")
 
 
 def _is_node(value: Mapping[object, object]) -> bool:

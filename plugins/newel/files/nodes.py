@@ -109,12 +109,12 @@ def _join(place: Place, name: str | None, rest: Mapping[str, object], options: J
 
 def _of_subject(place: Place, name: object, subject: str, value: object, options: Json) -> Node:
     if name is not None and not isinstance(name, str):
-        raise place.error(f"name: a text is wanted, not {kind_of(name)}; put it in quotes", "name")
+        raise place.error(f"name: a text is expected, not {kind_of(name)}; put it in quotes", "name")
     below = place.child(subject, value)
     here = below if below.steps in place.file.document.lines else replace(place, value=value)
     if subject == "config_path":
         if not isinstance(value, str):
-            raise here.error(f"config_path: a text is wanted, not {kind_of(value)}")
+            raise here.error(f"config_path: a text is expected, not {kind_of(value)}")
         plan = plan_file(here, value)
         return Node(name or plan.name, place, plan, options)
     code = value.get("name") if isinstance(value, Mapping) else value

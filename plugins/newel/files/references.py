@@ -60,9 +60,9 @@ class CodeConfig(BaseModel):
         names = [argument.name for argument in args or ()]
         twice = next((name for index, name in enumerate(names) if name is not None and name in names[:index]), None)
         if twice is not None:
-            raise ValueError(f"the argument {twice!r} stands twice; keep one of them")
+            raise ValueError(f"the argument {twice!r} is given twice; keep one of them")
         if None in names and any(name is not None for name in names[: len(names) - 1 - names[::-1].index(None)]):
-            raise ValueError("an argument without a name stands after one that has one; give it a name")
+            raise ValueError("an argument without a name comes after one that has one; give it a name")
         return args
 
     @property

@@ -118,7 +118,7 @@ SHAPES: dict[str, Shape] = {
             _subject("config_path", {"type": "string", "pattern": f"{_FILE}|{_VARIABLE}"}),
             _subject("tool", ref("tool")),
             mapping(["agent_class"], agent_class={"const": "JoinNode"}, name=_TEXT, description=_TEXT, **_OPTIONS),
-            {"description": "An agent that stands here.", "type": "object", "anyOf": [
+            {"description": "An agent, written out here.", "type": "object", "anyOf": [
                 {"required": ["agent_class"], "properties": {"agent_class": {"not": {
                     "enum": ["JoinNode", "FunctionNode"]}}}},
                 {"required": ["instruction"]}, {"required": ["model"]}, {"required": ["tools"]},

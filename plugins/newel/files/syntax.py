@@ -33,7 +33,7 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\
 
 #: Hints for messages of the parser that say little.
 _HINTS = {
-    "mapping values are not allowed here": "; put a text with a colon in quotes, or mend the indentation",
+    "mapping values are not allowed here": "; put a text with a colon in quotes, or fix the indentation",
     "found character '\\t' that cannot start any token": "; indent with spaces",
     "but found another document": ": remove the line `---`",
 }
@@ -138,7 +138,7 @@ def _value(node: yaml.Node, steps: Steps, lines: dict[Steps, int]) -> object:
     for key_node, value_node in node.value:
         key = _key(key_node)
         if key in data:
-            raise _fault(f"the key {key_node.value!r} stands twice; keep one of them", key_node)
+            raise _fault(f"the key {key_node.value!r} appears twice; keep one of them", key_node)
         here = (*steps, str(key))
         lines[here] = key_node.start_mark.line + 1  # the key's line, not that of its first child
         data[key] = _value(value_node, here, lines)

@@ -93,7 +93,7 @@ def read_tool(place: Place) -> Factory:
         tool = make()
         if isinstance(tool, (BaseTool, BaseToolset)) or (callable(tool) and not inspect.isclass(tool)):
             return tool
-        raise place.error(f"{describe(tool)} is no tool; name a function, a tool or a toolset")
+        raise place.error(f"{describe(tool)} is not a tool; name a function, a tool or a toolset")
 
     return make_tool
 
@@ -140,7 +140,7 @@ def _function(place: Place, key: str) -> Factory:
     assert isinstance(place.value, Mapping)
     value = place.value[key]
     if not isinstance(value, str):
-        raise place.error(f"{key}: true, false or a function as module.name is wanted, not {kind_of(value)}", key)
+        raise place.error(f"{key}: true, false or a function as module.name is expected, not {kind_of(value)}", key)
     find = importer(place, value, key)
 
     def make() -> object:

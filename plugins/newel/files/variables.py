@@ -44,7 +44,7 @@ def _replacement(match: re.Match[str], steps: Steps, fault: Fault, used: dict[st
         raise fault(steps, f"a reference ${{ has no closing }}; {hint}")
     name = match["name"]
     if not _NAME.fullmatch(name):
-        raise fault(steps, f"{match[0]!r} is no reference to an environment variable; {hint}")
+        raise fault(steps, f"{match[0]!r} is not a reference to an environment variable; {hint}")
     if name not in os.environ:
         hint = f"set it, or write $${{{name}}} for the text ${{{name}}}"
         raise fault(steps, f"the environment variable {name!r} is not set; {hint}")

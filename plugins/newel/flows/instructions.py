@@ -53,7 +53,7 @@ async def _resolved(instruction: object, ctx: InvocationContext) -> str:
         name = getattr(instruction, "__qualname__", type(instruction).__qualname__)
         raise HookSignatureError(
             f"agent {ctx.agent.name!r}, instruction {name}{newel_compose.defined_at(instruction)}: it returned "
-            f"{type(text).__name__}; it must return a text"
+            f"{type(text).__name__}; it must return a string"
         )
     return text
 

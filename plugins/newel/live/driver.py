@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from newel.contexts.invocation_context import full_invocation
 from newel.live.configuration import prepare_live
-from newel.live.inbox import Answered, End, Item, Left
+from newel.live.inbox import End, Item, PendingEvent, UserAnswer
 from newel.live.kinds import LiveIn
 from newel.live.link import Link
 from newel.live.queue import LiveRequestQueue
@@ -149,12 +149,12 @@ class Conversation:
 
     async def _special(self, item: Item) -> Events:
         """Items that are not responses: an event that a task left, an answer to a question, the end."""
-        if isinstance(item, Left):
+        if isinstance(item, PendingEvent):
             yield item.event
             if not item.committed.done():
                 item.committed.set_result(None)
-        elif isinstance(item, Answered):
-            async with aclosing(self._acted(item)) as events:
+        elif isinstance(item, UserAnswer):
+            async with aclosing(self._act_on(item)) as events:
                 async for event in events:
                     yield event
         elif isinstance(item, End):
@@ -186,18 +186,18 @@ class Conversation:
             async for one in events:
                 yield one
 
-    async def _acted(self, answered: Answered) -> Events:
+    async def _act_on(self, answer: UserAnswer) -> Events:
         """Store the user's answer to a question, after the question and what belongs to it, and act on it."""
         ctx = self.session.ctx
         try:
-            messages = ctx.composition.turns.messages(ctx, Log(ctx.session.events).turn(answered.content))
+            messages = ctx.composition.turns.messages(ctx, Log(ctx.session.events).turn(answer.content))
         except ValueError as error:
             yield refusal(self.session, str(error))
             return
         for event in messages:
             await ctx.session_service.append_event(ctx.session, event)
         if messages:
-            async with aclosing(self._done(answered.content)) as events:
+            async with aclosing(self._done(answer.content)) as events:
                 async for event in events:
                     yield event
 
@@ -226,7 +226,7 @@ class Conversation:
                     yield one
                 yield event
                 return
-            transfers, completes = self._goes_over(event), self._completes(event)
+            transfers, completes = self._transfers(event), self._completes(event)
             if transfers or completes:
                 session.listen_no_more()
             yield event
@@ -240,7 +240,7 @@ class Conversation:
                 session.left = True
                 return
 
-    def _goes_over(self, event: Event) -> bool:
+    def _transfers(self, event: Event) -> bool:
         """Whether another agent goes on after `event`."""
         actions = event.touched_actions
         return actions is not None and actions.transfer_to_agent not in (None, self.session.agent.name)

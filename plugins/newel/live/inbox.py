@@ -9,7 +9,7 @@ from newel_kernel import Event, LlmResponse
 from newel_types import Content
 
 
-class Left:
+class PendingEvent:
     """An event that a task left to be committed and yielded, and what the task waits for."""
 
     __slots__ = ("committed", "event")
@@ -28,7 +28,7 @@ class End:
         self.error = error
 
 
-class Answered:
+class UserAnswer:
     """The user has answered a question of the framework's: the call behind it is to run."""
 
     __slots__ = ("content",)
@@ -37,7 +37,7 @@ class Answered:
         self.content = content
 
 
-Item = LlmResponse | Left | Answered | End
+Item = LlmResponse | PendingEvent | UserAnswer | End
 
 
 class Inbox:
@@ -99,13 +99,13 @@ class Inbox:
 
     async def leave(self, event: Event) -> None:
         """Leave an event; returns once it is committed and the consumer came back for more."""
-        left = Left(event)
-        self.put(left)
-        await left.committed
+        pending = PendingEvent(event)
+        self.put(pending)
+        await pending.committed
 
     def answered(self, content: Content) -> None:
         """Say that the user has answered a question."""
-        self.put(Answered(content))
+        self.put(UserAnswer(content))
 
     def end(self, error: BaseException | None = None) -> None:
         """Say that nothing more comes."""
@@ -120,7 +120,7 @@ class Inbox:
     def close(self) -> None:
         """The reader is gone: tasks that wait for it are cancelled."""
         for item in self._items:
-            if isinstance(item, Left):
+            if isinstance(item, PendingEvent):
                 item.committed.cancel()
         self._items.clear()
         self._sizes.clear()

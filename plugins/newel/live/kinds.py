@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     InStep: TypeAlias = Callable[[LlmResponse], Reported | Awaitable[Reported]]
 
 
-def _goes_on(value: object) -> bool:
+def _is_outgoing(value: object) -> bool:
     return value is None or isinstance(value, (Blob, room.LiveRequest))  # its module is not imported to compose
 
 
@@ -48,7 +48,7 @@ class LiveOut(Stage):
     """
 
     guards: ClassVar[Mapping[str, Guard]] = _maker(
-        Guard(("request",), _goes_on, "the request, a Blob or None", awaited=None)
+        Guard(("request",), _is_outgoing, "the request, a Blob or None", awaited=None)
     )
 
     make: Callable[[LiveSession], OutStep | None]

@@ -31,7 +31,7 @@ _LAST_WORDS = 1.0
 class Link:
     """Passes the model's output to the session's inbox, and the user's input to the open connection."""
 
-    __slots__ = ("_arrivals", "_over", "_task", "attempts", "heard", "number", "sender", "session", "speaking")
+    __slots__ = ("_arrivals", "_switch", "_task", "attempts", "heard", "number", "sender", "session", "speaking")
 
     def __init__(self, session: LiveSession) -> None:
         self.session = session
@@ -42,7 +42,7 @@ class Link:
         self.speaking = False
         #: When the service sent something last while an answer was due, on the loop's clock.
         self.heard = 0.0
-        self._over: asyncio.Future[None] | None = None
+        self._switch: asyncio.Future[None] | None = None
         self._task: asyncio.Task[None] | None = None
         self._arrivals: Sequence[InStep] = ()
 
@@ -67,11 +67,11 @@ class Link:
         """Send results of tools; while there is no connection, they wait for the next."""
         await self.sender.results(content, partial=partial)
 
-    def turn_over(self) -> None:
+    def switch(self) -> None:
         """Continue over another connection."""
         self.sender.connection = None
-        if self._over is not None and not self._over.done():
-            self._over.set_result(None)
+        if self._switch is not None and not self._switch.done():
+            self._switch.set_result(None)
 
     async def _run(self) -> None:
         inbox = self.session.inbox
@@ -103,7 +103,7 @@ class Link:
                     await connection.send_history(list(session.request.contents))
                 return await self._hold(connection)
         except Exception as error:  # noqa: BLE001 - what is no loss is raised again
-            return await self._goes_on(error)
+            return await self._continues(error)
 
     def _configure(self) -> bool:
         """Write the handle to resume by into the request; return whether the session has one."""
@@ -121,11 +121,11 @@ class Link:
 
     async def _hold(self, connection: BaseLlmConnection) -> bool:
         loop = asyncio.get_running_loop()
-        self._over, self.heard, self.speaking = loop.create_future(), loop.time(), False
+        self._switch, self.heard, self.speaking = loop.create_future(), loop.time(), False
         receiver = seam.spawn(self._receive(connection), name="live receiver")
         sender = seam.spawn(self.sender.run(connection), name="live sender")
         try:
-            working: set[asyncio.Future[Any]] = {receiver, sender, self._over}
+            working: set[asyncio.Future[Any]] = {receiver, sender, self._switch}
             while True:
                 done, _ = await asyncio.wait(
                     working, timeout=self._patience(), return_when=asyncio.FIRST_COMPLETED
@@ -136,7 +136,7 @@ class Link:
                 if receiver in done:
                     receiver.result()
                     return False
-                if self._over in done:
+                if self._switch in done:
                     return True
                 if not done:
                     self._check_silence()
@@ -189,7 +189,7 @@ class Link:
                 f"(connection {self.number}): try again, or set silence_seconds of the plugin live"
             )
 
-    async def _goes_on(self, error: Exception) -> bool:
+    async def _continues(self, error: Exception) -> bool:
         """Whether another connection follows one that ended with `error`; raises `error` where the run has failed."""
         session = self.session
         if not is_loss(error):

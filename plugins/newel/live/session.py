@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from newel_types import Blob
 
 _MISSED = (
-    "what was typed was still in a callback when another agent went on, or the session began anew: it is not sent, "
-    "though the session has stored it; send it again"
+    "the typed text was still in a callback when another agent took over, or the session restarted: it is not sent, "
+    "although the session has stored it; send it again"
 )
 
 
@@ -105,7 +105,7 @@ class RunningSession:
     def reconnect(self) -> None:
         """Continue over a new connection, by the handle."""
         if self.link is not None:
-            self.link.turn_over()
+            self.link.switch()
 
     def restart(self, answer: Event | None = None) -> None:
         """Drop what the service knows: prepare again, and begin a new session with the history as it is then.

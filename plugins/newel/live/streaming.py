@@ -69,14 +69,14 @@ class Streaming:
     async def _run(self) -> None:
         running, call_id = self.running, self.call.id or ""
         try:
-            await self._tell_all()
+            await self._send_all()
         except asyncio.CancelledError:
             raise
         except Exception as error:  # noqa: BLE001 - a plugin boundary: the model learns of it, and the session goes on
             _log.exception("the streaming tool %s failed", self.tool.name)
             # The error's text may hold what the model must not see.
             failure = {"error": f"Invoking `{self.tool.name}()` failed with an internal error."}
-            await self._tell(failure, last=True, partial=False)
+            await self._send(failure, last=True, partial=False)
             if self.session.settings.record_tool_failures:
                 why = f"the streaming tool {self.tool.name!r} failed: {type(error).__name__}: {error}"
                 await self.session.emit(self.session.event(error_code="TOOL_FAILED", error_message=why))
@@ -84,11 +84,11 @@ class Streaming:
             for by_call in (running.calls, running.names, running.streams):
                 by_call.pop(call_id, None)
 
-    async def _tell_all(self) -> None:
+    async def _send_all(self) -> None:
         started = await self._start()
         if not inspect.isasyncgen(started):
             if started is not None:  # a refusal, or a missing argument
-                await self._tell(started, last=True, partial=False)
+                await self._send(started, last=True, partial=False)
             return
         items: asyncio.Queue[object] = asyncio.Queue()
         permits = asyncio.Semaphore(1)
@@ -123,7 +123,7 @@ class Streaming:
     async def _give(self, item: object, *, last: bool) -> None:
         """Show an event to the user; send anything else to the model."""
         if not isinstance(item, Event):
-            await self._tell(item, last=last)
+            await self._send(item, last=last)
         elif item.content is None:
             _log.warning("the streaming tool %s yielded an event without content: nothing is shown", self.tool.name)
         else:
@@ -131,7 +131,7 @@ class Streaming:
             event.branch = f"{self.tool.name}@{self.call.id}"
             await self.session.emit(event)
 
-    async def _tell(self, item: object, *, last: bool, partial: bool = True) -> None:
+    async def _send(self, item: object, *, last: bool, partial: bool = True) -> None:
         response = FunctionResponse(id=self.call.id, name=self.tool.name, will_continue=not last)
         response.scheduling = getattr(self.tool, "response_scheduling", None)
         if isinstance(item, FunctionResponse):

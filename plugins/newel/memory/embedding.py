@@ -16,16 +16,18 @@ _LARGEST = 8192
 def check_embedder(embedder: Embedder) -> None:
     """Raise ConfigurationError where an embedder does not say what its vectors are."""
     if not isinstance(embedder, Embedder):
-        raise ConfigurationError(f"{type(embedder).__name__} is no Embedder: it has to be a subclass of it")
+        raise ConfigurationError(f"{type(embedder).__name__} is not an Embedder: it has to be a subclass of it")
     if not isinstance(embedder.name, str) or not embedder.name:
-        raise ConfigurationError(f"the embedder {type(embedder).__name__} has no name, by which its vectors are known")
+        raise ConfigurationError(f"the embedder {type(embedder).__name__} has no name: it identifies its vectors")
     if not 0 < embedder.dimension <= _LARGEST or embedder.dimension % 8:
         raise ConfigurationError(
             f"the embedder {embedder.name!r} has {embedder.dimension} dimensions: it has to be a multiple of 8 up to "
             f"{_LARGEST}"
         )
     if embedder.batch < 1:
-        raise ConfigurationError(f"the embedder {embedder.name!r} takes {embedder.batch} texts at once: 1 at least")
+        raise ConfigurationError(
+            f"the embedder {embedder.name!r} takes {embedder.batch} texts at once: it has to be at least 1"
+        )
 
 
 def needed(embedder: Embedder | None) -> Embedder:

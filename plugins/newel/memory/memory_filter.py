@@ -30,7 +30,7 @@ class MemoryFilter(BaseModel, defer_build=True):
             if time is not None:
                 time.timestamp()
         except (ValueError, OverflowError, OSError) as error:
-            raise ValueError("no clock has this local time: leave it out, or give it with a zone") from error
+            raise ValueError("this local time does not exist: leave it out, or give it with a zone") from error
         return time
 
     def admits(

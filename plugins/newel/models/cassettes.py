@@ -65,7 +65,7 @@ class ReplayingLlm(BaseLlm):
         if self._calls is None:
             self._calls = _read(self.file)
         if self._next >= len(self._calls):
-            raise ModelError(f"the cassette {self.file} has {len(self._calls)} answers, and another one is asked for")
+            raise ModelError(f"the cassette {self.file} has {len(self._calls)} answers, and one more was requested")
         call = self._calls[self._next]
         self._next += 1
         for one in call["responses"]:
@@ -98,7 +98,7 @@ def _read(file: Path) -> list[Json]:
     except (OSError, ValueError) as error:
         raise ModelError(f"the cassette {file} cannot be read: {error}; record:{file}:ADDRESS makes one") from error
     if not all(isinstance(call, dict) and isinstance(call.get("responses"), list) for call in calls):
-        raise ModelError(f"{file} is no cassette; record:{file}:ADDRESS makes one")
+        raise ModelError(f"{file} is not a cassette; record:{file}:ADDRESS makes one")
     return calls
 
 

@@ -30,7 +30,7 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
             try:
                 re.compile(pattern)
             except re.error as error:
-                raise ValueError(f"{pattern!r} is no pattern: {error}") from error
+                raise ValueError(f"{pattern!r} is not a pattern: {error}") from error
             for name in changes.keys() - set(names):
                 raise ValueError(f"{pattern!r}: a model has no capability {name!r}{did_you_mean(name, names)}")
         return capabilities

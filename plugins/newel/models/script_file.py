@@ -72,5 +72,5 @@ def _line(text: str, places: list[int], index: int, key: str) -> int:
     end = places[index + 1] if index + 1 < len(places) else len(lines)
     if not key:
         return start + 1
-    stands = re.compile(rf"(?:^|[\s{{,\"'-]){re.escape(key)}[\"']?\s*:")
-    return next((n for n in range(start, end) if stands.search(lines[n])), start) + 1
+    pattern = re.compile(rf"(?:^|[\s{{,\"'-]){re.escape(key)}[\"']?\s*:")
+    return next((n for n in range(start, end) if pattern.search(lines[n])), start) + 1

@@ -87,13 +87,13 @@ def as_step(spec: Any) -> Step:
         return _from_list(spec)
     if callable(spec):
         return Step(ask=spec)
-    raise StepError(f"{spec!r} is no step (a text, a response, a call, a list, an exception, a delay or a callable)")
+    raise StepError(f"{spec!r} is not a step (a text, a response, a call, a list, an exception, a delay or a callable)")
 
 
 def _from_list(items: Sequence[Any]) -> Step:
     """Texts and responses are chunks, sent as they are; parts and calls make one answer."""
     if not items:
-        raise StepError("an empty list is no step")
+        raise StepError("an empty list is not a step")
     if all(isinstance(item, str) for item in items):
         return Step(chunks=tuple(items))
     if all(isinstance(item, LlmResponse) for item in items):
@@ -182,7 +182,7 @@ def _validated(cls: Any, value: Any, key: str) -> Any:
     try:
         return cls.model_validate(value)
     except ValueError as error:
-        raise StepError(f"{key!r} holds no {cls.__name__}: {str(error).splitlines()[0]}", key) from error
+        raise StepError(f"{key!r} does not hold a valid {cls.__name__}: {str(error).splitlines()[0]}", key) from error
 
 
 def _response(*parts: Part) -> LlmResponse:

@@ -170,8 +170,8 @@ def _mismatch(expected: Expectation, request: LlmRequest) -> str | None:
     ]
     for name in expected.tools or ():
         if name not in declared:
-            there_are = ", ".join(declared) or "none"
-            return f"the tool {name!r} to be declared{did_you_mean(name, declared)} (declared: {there_are})"
+            names = ", ".join(declared) or "none"
+            return f"the tool {name!r} to be declared{did_you_mean(name, declared)} (declared: {names})"
     if expected.contents is not None and expected.contents != (count := len(request.contents)):
         return f"{expected.contents} contents, and there are {count}"
     return None

@@ -91,15 +91,15 @@ class _Connection(HTTPConnection):
         self._address = str(address)
         self._encrypted = target.scheme == "https"
         #: The socket, even if `sock` is None: the response takes it over when the connection is not kept.
-        self.open: socket.socket | None = None
+        self.open_socket: socket.socket | None = None
 
     def connect(self) -> None:
-        self.sock = self.open = socket.create_connection((self._address, self.port), self.timeout)
+        self.sock = self.open_socket = socket.create_connection((self._address, self.port), self.timeout)
         if self._encrypted:
             context = ssl.create_default_context()
             # The handshake comes after the assignment: only then can the deadline cut it off.
             encrypted = context.wrap_socket(self.sock, server_hostname=self.host, do_handshake_on_connect=False)
-            self.sock = self.open = encrypted
+            self.sock = self.open_socket = encrypted
             encrypted.do_handshake()
 
 
@@ -107,13 +107,13 @@ def _exchange(
     target: Target, policy: Policy, deadline: float, method: str, headers: Mapping[str, str], body: Body | None
 ) -> Reply:
     """One request, to the first address that takes the connection."""
-    late = f"{target.url} took longer than {policy.seconds:g} seconds"
+    timeout_text = f"{target.url} took longer than {policy.seconds:g} seconds"
     for address in target.addresses:
-        left = deadline - time.monotonic()
-        if left <= 0:
+        remaining = deadline - time.monotonic()
+        if remaining <= 0:
             break
-        connection = _Connection(target, address, left)
-        with _cut_off(connection, left) as is_late:
+        connection = _Connection(target, address, remaining)
+        with _cut_off(connection, remaining) as is_late:
             try:
                 connection.connect()
             except OSError as error:
@@ -124,13 +124,13 @@ def _exchange(
                 with connection.getresponse() as response:
                     reply = _read(response, target.url, policy.max_bytes)
             except (OSError, HTTPException, ValueError) as error:
-                text = late if is_late() or isinstance(error, TimeoutError) else f"{target.url}: {error}"
+                text = timeout_text if is_late() or isinstance(error, TimeoutError) else f"{target.url}: {error}"
                 raise FetchError(text) from error
             if is_late():  # a connection that is cut off can look like a body that ends
-                raise FetchError(late)
+                raise FetchError(timeout_text)
             return reply
     if time.monotonic() >= deadline:
-        raise FetchError(late)
+        raise FetchError(timeout_text)
     raise FetchError(f"{target.url}: no connection to {target.host}:{target.port}: {problem}") from problem
 
 
@@ -150,9 +150,9 @@ def _cut_off(connection: _Connection, seconds: float) -> Iterator[Callable[[], b
 
     def shut() -> None:
         fired.set()
-        if connection.open is not None:
+        if connection.open_socket is not None:
             with suppress(OSError):
-                socket.socket.shutdown(connection.open, socket.SHUT_RDWR)  # not SSL's: a thread may be in it
+                socket.socket.shutdown(connection.open_socket, socket.SHUT_RDWR)  # not SSL's: a thread may be in it
 
     timer = threading.Timer(seconds, shut)
     timer.daemon = True
@@ -164,11 +164,11 @@ def _cut_off(connection: _Connection, seconds: float) -> Iterator[Callable[[], b
         connection.close()
 
 
-def _read(response: HTTPResponse, url: str, most: int) -> Reply:
+def _read(response: HTTPResponse, url: str, limit: int) -> Reply:
     headers = {name.lower(): value for name, value in response.getheaders()}
     if headers.get("content-encoding", "identity").lower() not in ("identity", ""):
         raise FetchError(f"{url} is answered in the encoding {headers['content-encoding']!r}, which was not asked for")
     body = bytearray()
-    while len(body) <= most and (chunk := response.read(min(65_536, most + 1 - len(body)))):
+    while len(body) <= limit and (chunk := response.read(min(65_536, limit + 1 - len(body)))):
         body += chunk
-    return Reply(url, response.status, headers, bytes(body[:most]), len(body) > most)
+    return Reply(url, response.status, headers, bytes(body[:limit]), len(body) > limit)

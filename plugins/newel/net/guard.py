@@ -76,7 +76,7 @@ def check(url: str, policy: Policy = DEFAULT_POLICY, seconds: float | None = Non
         port = parts.port or PORTS[parts.scheme]
         ascii_host = host if ":" in host else host.encode("idna").decode("ascii")
     except (ValueError, UnicodeError) as error:
-        raise UrlRefusedError(f"{url!r} is no valid URL: {error}") from None
+        raise UrlRefusedError(f"{url!r} is not a valid URL: {error}") from None
     if not ascii_host:
         raise UrlRefusedError(f"{url!r} names no host")
     path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._") + (
@@ -86,7 +86,7 @@ def check(url: str, policy: Policy = DEFAULT_POLICY, seconds: float | None = Non
     if ascii_host not in policy.allow and f"{ascii_host}:{port}" not in policy.allow:
         for address in addresses:
             if not (is_public(address) or _allowed(address, port, policy)):
-                raise UrlRefusedError(f"{host!r} is no public host: it has the address {address}")
+                raise UrlRefusedError(f"{host!r} is not a public host: it has the address {address}")
     return Target(url, parts.scheme, ascii_host, port, path, addresses)
 
 
@@ -107,7 +107,7 @@ def _split(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
     except ValueError as error:
-        raise UrlRefusedError(f"{url!r} is no valid URL: {error}") from None
+        raise UrlRefusedError(f"{url!r} is not a valid URL: {error}") from None
     if parts.scheme not in PORTS:
         raise UrlRefusedError(f"{url!r} is neither http nor https")
     if parts.username is not None or parts.password is not None:
@@ -129,7 +129,7 @@ def _resolve(host: str, port: int, seconds: float) -> tuple[Address, ...]:
     try:
         entries = answer.result(max(seconds, 0.0))
     except TimeoutError:
-        raise FetchError(f"the host {host!r} is not resolved within {max(seconds, 0.0):.3g} seconds") from None
+        raise FetchError(f"the host {host!r} was not resolved within {max(seconds, 0.0):.3g} seconds") from None
     except (OSError, UnicodeError) as error:
         raise FetchError(f"the host {host!r} cannot be resolved: {error}") from None
     texts = dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in entries)

@@ -84,7 +84,9 @@ class SimplePromptOptimizer(AgentOptimizer[UnstructuredSamplingResult, AgentWith
 def with_static_instruction(agent: BaseAgent) -> LlmAgent:
     """`agent` as an LlmAgent whose instruction is a text; a ConfigurationError (a ValueError) where it is not one."""
     if not isinstance(agent, LlmAgent) or not isinstance(agent.instruction, str):
-        raise ConfigurationError(f"the agent {agent.name!r} has no instruction that is a text; only that is optimised")
+        raise ConfigurationError(
+            f"the agent {agent.name!r} has no instruction that is a string; only such an instruction is optimised"
+        )
     return agent
 
 

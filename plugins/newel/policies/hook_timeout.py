@@ -29,7 +29,7 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
     def _are_hooks(cls, hooks: dict[str, float]) -> dict[str, float]:
         for name in hooks:
             if name not in LIFECYCLE:
-                raise ValueError(f"{name!r} is no hook{did_you_mean(name, LIFECYCLE)}")
+                raise ValueError(f"{name!r} is not a hook{did_you_mean(name, LIFECYCLE)}")
         return hooks
 
 
@@ -47,7 +47,7 @@ def within(bound: Bound, seconds: float) -> Bound:
             if not limit.expired():  # the hook's own TimeoutError
                 raise
             raise PluginHookError(
-                f"{bound.owner} did not end {bound.hook} within {seconds:g} s; mend it, or set hook_timeout.seconds "
+                f"{bound.owner} did not end {bound.hook} within {seconds:g} s; fix it, or set hook_timeout.seconds "
                 f"or hook_timeout.hooks in the distribution's settings"
             ) from error
 

@@ -34,6 +34,8 @@ async def keep(tool: BaseTool, data: object, context: Context) -> Json | None:
         part = Part(inline_data=Blob(data=whole, mime_type=mime_type))
         version = await full(context).save_artifact(name, part, {"tool": tool.name})
     except Exception as error:  # noqa: BLE001 - a plugin boundary: any store; a result is cut rather than lost
-        _log.warning("newel: the result of the tool %r is cut, for it cannot be kept: %s", tool.name, text_of(error))
+        _log.warning(
+            "newel: the result of the tool %r is cut, because it cannot be kept: %s", tool.name, text_of(error)
+        )
         return None
     return {"artifact": name, "version": version, "mime_type": mime_type, "bytes": len(whole), "note": _NOTE}

@@ -18,7 +18,7 @@ _FEW = 16
 _TEXT = {str}
 
 
-class Unplain(ValueError):
+class NotPlainError(ValueError):
     """A value has no plain form."""
 
 
@@ -27,8 +27,8 @@ def plain(value: object, as_text: Callable[[set[str]], None] | None = None) -> o
 
     `as_text` gets the types of objects that have neither a plain form nor their own text.
 
-    Raises Unplain for a value that is nested too deeply, holds itself or holds too much; errors of the value's own
-    methods pass through.
+    Raises NotPlainError for a value that is nested too deeply, holds itself or holds too much; errors of the value's
+    own methods pass through.
     """
     maker = _Maker()
     data = maker.make(value, MOST_DEPTH)
@@ -57,7 +57,7 @@ class _Maker:
         if isinstance(value, (bytes, bytearray, memoryview)):
             return base64.b64encode(bytes(value)).decode()
         if depth == 0:
-            raise Unplain(f"it is nested deeper than {MOST_DEPTH} levels, or holds itself")
+            raise NotPlainError(f"it is nested deeper than {MOST_DEPTH} levels, or holds itself")
         return self._container(value, depth - 1)
 
     def _container(self, value: object, depth: int) -> object:
@@ -90,7 +90,7 @@ class _Maker:
     def _pay(self, count: int) -> None:
         self._allowance -= count
         if self._allowance < 0:
-            raise Unplain(f"it holds more than {MOST_VALUES} values")
+            raise NotPlainError(f"it holds more than {MOST_VALUES} values")
 
 
 def _atom(value: str | float | None) -> str | float | None:

@@ -21,11 +21,11 @@ def on_tool_error_callback(
     """The error as a result, where no other hook has handled it (`unknown_tools` handles unknown tools)."""
     if isinstance(tool, UnknownTool):
         return None
-    _tell(tool, tool_context, error)
+    _log_error(tool, tool_context, error)
     return {"error": f"{type(error).__name__}: {message_of(error)}"}
 
 
-def _tell(tool: BaseTool, context: Context, error: Exception) -> None:
+def _log_error(tool: BaseTool, context: Context, error: Exception) -> None:
     """Log for the developer what the model gets, with the place; on stderr, where the program configures no logging."""
     ctx = context.get_invocation_context()
     secrets = ctx.stash.get(SECRETS, None)
@@ -37,7 +37,7 @@ def _tell(tool: BaseTool, context: Context, error: Exception) -> None:
     )
     with_traceback = os.environ.get("NEWEL_DEBUG", "") not in ("", "0") and masked is error
     _log.warning(
-        "newel: the tool %r of the agent %r failed, and the model is told: %s", tool.name, ctx.agent.name,
+        "newel: the tool %r of the agent %r failed, and the model gets this error: %s", tool.name, ctx.agent.name,
         clean_text(what)[:MOST_CHARACTERS], exc_info=error if with_traceback else None,
     )  # fmt: skip
 

@@ -96,7 +96,7 @@ def _cut(text: str, most: int) -> str:
         room = max(room * most // size - 1, 0)  # escapes took the room
 
 
-def _tell(tool: str, types: set[str]) -> None:
+def _warn(tool: str, types: set[str]) -> None:
     """Tell the developer that a result has no form in JSON; once for each tool."""
     if tool not in _warned_tools:
         _warned_tools.add(tool)
@@ -139,7 +139,7 @@ def register_tool_policies(settings: Mapping[str, Settings]) -> list[ToolPolicy]
             if result is None:
                 return None
             try:
-                data = plain(result, partial(_tell, tool.name))
+                data = plain(result, partial(_warn, tool.name))
                 secrets = _secrets_of(context)
                 data = data if secrets is None else secrets.mask(data)
                 return data if _surely_fits(data, sure) else await _fitting(tool, data, context, options)

@@ -181,5 +181,5 @@ def unanswered(log: Log) -> list[Question]:
 def open_questions(log: Log) -> list[Question]:
     """The questions that wait for the user, the oldest first; a call that another question is about is not listed."""
     questions = unanswered(log)
-    behind = {question.behind for question in questions}
-    return [question for question in questions if question.id not in behind]
+    call_ids = {question.behind for question in questions}
+    return [question for question in questions if question.id not in call_ids]

@@ -42,7 +42,7 @@ class Waiting(NewelError):
         hint = "True or False" if questions[0].kind is Kind.APPROVAL else "the answer"
         super().__init__(
             f"the agent {agent.name!r} waits: {text} Answer with `except newel.Waiting as waiting: "
-            f"waiting.answer({hint})`, which goes on and returns the text; or run it in a session of a Runner"
+            f"waiting.answer({hint})`, which continues and returns the text; or run it in a session of a Runner"
         )
 
     def answer(self, *answers: object) -> str:
@@ -52,7 +52,7 @@ class Waiting(NewelError):
         question a text or a mapping. Questions without an answer stay open, and are raised again.
         """
         if not 1 <= len(answers) <= len(self.questions):
-            raise ConfigurationError(f"{len(answers)} answers, and the run waits for {len(self.questions)}")
+            raise ConfigurationError(f"{len(answers)} answers, but the run waits for {len(self.questions)}")
         pairs = zip(self.questions, answers, strict=False)
         parts = [Part(function_response=question.response(_response(question, value))) for question, value in pairs]
         return _run(self._agent, Content(role="user", parts=parts), self._options, self._stores)

@@ -56,17 +56,17 @@ def read_document(data: bytes) -> Document:
     try:
         parsed = from_json(data)
     except ValueError as error:
-        raise ConfigurationError(f"it is no JSON: {error}") from error
+        raise ConfigurationError(f"it is not JSON: {error}") from error
     try:
         document = _Document.model_validate(parsed)
         events = [_event(number, fields) for number, fields in enumerate(document.events)]
         if len(events) != document.event_count:
-            raise ConfigurationError(f"it has {len(events)} events and says {document.event_count}")
+            raise ConfigurationError(f"it has {len(events)} events, but its event_count is {document.event_count}")
         _check(document, events)
         change = StateChange.initial(document.state, "the state")
         brought = [Brought(event.timestamp, encode_event(event).data) for event in events]
     except ValidationError as error:
-        raise ConfigurationError(f"it is no session that was exported: {_first(error)}") from error
+        raise ConfigurationError(f"it is not an exported session: {_first(error)}") from error
     except (ValueError, SessionError) as error:
         raise ConfigurationError(str(error)) from error
     return Document(
@@ -85,8 +85,8 @@ async def take_in(store: StoredSessionService, document: Document) -> bool:
     bring = Bring(key, document.time, 0, document.events, document.change)
     if (await store.present(key, 0, 0))[0] is None and await store.bring(bring) == len(document.events):
         return True
-    there = await store.tail(app_name=key.app_name, user_id=key.user_id, session_id=key.id, after=0)
-    if [event.id for event in there] != list(document.ids):
+    stored = await store.tail(app_name=key.app_name, user_id=key.user_id, session_id=key.id, after=0)
+    if [event.id for event in stored] != list(document.ids):
         raise SessionError(
             f"the store has a session {brief(key.id)!r} of {brief(key.user_id)!r} with other events, which is left as "
             f"it is: delete it, or fork it and delete it"
@@ -113,7 +113,7 @@ def _check(document: _Document, events: Sequence[Event]) -> None:
     for event in events:
         check_delta(event)
         if event.id in ids:
-            raise ConfigurationError(f"there are two events of the id {brief(event.id)!r}")
+            raise ConfigurationError(f"there are two events with the id {brief(event.id)!r}")
         ids.add(event.id)
         pairs.see(event)
     if pairs.stray:

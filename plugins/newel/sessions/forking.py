@@ -23,7 +23,7 @@ async def fork_session(
     foreign kind are not copied.
     """
     if not isinstance(store, SessionStore):
-        raise ConfigurationError(f"{type(store).__name__} cannot fork sessions: it is no SessionStore")
+        raise ConfigurationError(f"{type(store).__name__} cannot fork sessions: it is not a SessionStore")
     where: Json = {"app_name": app_name, "user_id": user_id}
     source = await store.get_session(**where, session_id=session_id)
     if source is None:

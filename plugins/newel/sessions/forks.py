@@ -11,10 +11,10 @@ from newel_types import deep_copy
 _SHARED = ("app:", "user:", "temp:")
 
 
-def taken_along(source: Session, events: int | None) -> int:
+def fork_length(source: Session, events: int | None) -> int:
     """How many events a fork has."""
     if events is not None and events < 0:
-        raise SessionError(f"a fork has {events} events: give a number from 0 on, or none for all")
+        raise SessionError(f"a fork cannot have {events} events: give a number from 0 up, or none for all")
     return len(source.events) if events is None else min(events, len(source.events))
 
 

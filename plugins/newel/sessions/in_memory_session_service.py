@@ -6,7 +6,7 @@ from itertools import count
 
 from newel.sessions.contract import Capabilities, SessionPage, SessionStore
 from newel.sessions.event_log import EventLog
-from newel.sessions.forks import state_at, taken_along
+from newel.sessions.forks import fork_length, state_at
 from newel.sessions.pages import place_of, read_place
 from newel.sessions.pairing import check_pairing
 from newel.sessions.scopes import merge_scopes, split_by_scope
@@ -132,7 +132,7 @@ class InMemorySessionService(SessionStore):
         source = await self.open(app_name=app_name, user_id=user_id, session_id=session_id)
         if source is None:
             raise SessionNotFoundError(f"the session {brief(session_id)!r} does not exist")
-        count = taken_along(source, events)
+        count = fork_length(source, events)
         new = await self.create_session(
             app_name=app_name, user_id=user_id, session_id=new_session_id, state=state_at(source, count)
         )

@@ -13,10 +13,10 @@ def place_of(user_id: str, number: int) -> str:
 def read_place(after: str | None, size: int) -> tuple[str, int] | None:
     """The user and the number of a place; raises SessionError for an invalid place, or a `size` below 1."""
     if size < 1:
-        raise SessionError(f"a page of {size} sessions: its size is at least 1")
+        raise SessionError(f"a page of {size} sessions: its size must be at least 1")
     if after is None:
         return None
     number, colon, user_id = after.partition(":")
     if not colon or not number.isdecimal():
-        raise SessionError(f"{after[:40]!r} begins no page: give the `next` of the page before")
+        raise SessionError(f"{after[:40]!r} does not start a page: give the `next` of the previous page")
     return user_id, int(number)

@@ -26,7 +26,7 @@ async def problems_of(store: BaseSessionService, session: Session) -> list[str]:
     pairs, ids, replayed = CallPairs(), set[str](), Json()
     async for event in _events(store, session, problems):
         if event.id in ids:
-            problems.append(f"event {event.id}: there is another one of that id")
+            problems.append(f"event {event.id}: another event has the same id")
         ids.add(event.id)
         pairs.see(event)
         if event.touched_actions is not None:

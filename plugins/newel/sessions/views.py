@@ -28,7 +28,7 @@ def check_append(session: Session, event: Event, *, log: EventLog, lease: int) -
     version = len(log)
     if session.number not in (0, log.number):
         raise SessionNotFoundError(
-            f"the session {brief(session.id)!r} that this view is of was deleted, and there is another one of its id: "
+            f"the session {brief(session.id)!r} of this view was deleted, and another session has its id now: "
             f"get that one; event {event.id} is not stored"
         )
     if session.lease and session.lease != lease:  # 0: it holds no lease that others could take
@@ -51,7 +51,7 @@ def check_new(log: EventLog, event: Event, coming: Sequence[Event] = ()) -> None
 
 def stored_before(event: Event) -> AlreadyExistsError:
     """The error for an event whose id the session already has."""
-    return AlreadyExistsError(f"the session has an event of the id {event.id!r} already; nothing was written")
+    return AlreadyExistsError(f"the session already has an event with the id {event.id!r}; nothing was written")
 
 
 def check_delta(event: Event) -> None:
@@ -91,12 +91,12 @@ def _check_length(name: str, subject: str) -> None:
 def fenced(session_id: str, lease: int, current: int) -> str:
     """The message of a FencedError."""
     return (
-        f"another worker took the session {brief(session_id)!r} over (lease {current}, this view holds {lease}): "
+        f"another worker took over the session {brief(session_id)!r} (lease {current}, this view holds {lease}): "
         f"stop, and open the session again if the work is still yours"
     )
 
 
-def behind(session_id: str, stored: int, version: int, event: Event) -> str:
+def stale(session_id: str, stored: int, version: int, event: Event) -> str:
     """The message of a StaleSessionError: the session has `stored` events, the view `version` of them."""
     return (
         f"another process appended to the session {brief(session_id)!r} (it has {stored} events, {version} were known "

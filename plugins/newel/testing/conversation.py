@@ -182,7 +182,7 @@ class Conversation:
         """The model of the root agent, where it is a scripted one."""
         model = getattr(self.runner.agent, "model", None)
         if not isinstance(model, ScriptedModel):
-            raise TypeError(f"the model of the root agent {self.runner.agent.name!r} is no ScriptedModel: {model!r}")
+            raise TypeError(f"the model of the root agent {self.runner.agent.name!r} is not a ScriptedModel: {model!r}")
         return model
 
     @property

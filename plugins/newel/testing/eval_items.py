@@ -119,7 +119,7 @@ def agent_of(setting: str, path: Path, root: Path) -> BaseAgent:
             return _of_place(folder)
         if folder == root:
             break
-    raise ConfigurationError(f"no agent stands around {path}; name one with `{AGENT}` in pytest's configuration")
+    raise ConfigurationError(f"no folder around {path} has an agent; name one with `{AGENT}` in pytest's configuration")
 
 
 @cache

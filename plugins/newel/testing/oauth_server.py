@@ -72,7 +72,7 @@ class OAuthServer:
         """The URL to which the browser of a user who agrees is sent back."""
         query = {name: values[0] for name, values in parse_qs(urlsplit(auth_uri).query).items()}
         if query["client_id"] != self.client_id or query.get("redirect_uri") != self.redirect_uri:
-            raise ValueError("the client or its redirect URI is another one")
+            raise ValueError("the client or its redirect URI does not match")
         code = self._new("code")
         self._codes[code] = query
         return f"{self.redirect_uri}?{urlencode({'code': code, 'state': query['state']})}"

@@ -73,7 +73,7 @@ class AgentTool(BaseTool):
         if self.skip_summarization:
             tool_context.actions.skip_summarization = True
         text, error = self._input(args)
-        error = error or self._too_deep(tool_context.get_invocation_context())
+        error = error or self._depth_problem(tool_context.get_invocation_context())
         if error is not None:
             return {"error": error}
         runner = self._runner(tool_context)
@@ -108,13 +108,13 @@ class AgentTool(BaseTool):
             return "", f"Invoking `{self.name}()` failed: `request` must be a text that says what is wanted"
         return request, None
 
-    def _too_deep(self, ctx: KernelInvocationContext) -> str | None:
-        depth, most = ctx.stash.get(DEPTH, 0), ctx.composition.settings_of(PLUGIN, Settings).max_depth
-        if depth < most:
+    def _depth_problem(self, ctx: KernelInvocationContext) -> str | None:
+        depth, limit = ctx.stash.get(DEPTH, 0), ctx.composition.settings_of(PLUGIN, Settings).max_depth
+        if depth < limit:
             return None
         return (
-            f"Invoking `{self.name}()` failed: agents work as tools of each other {depth} levels deep, and may not go "
-            f"deeper (settings: {PLUGIN}.max_depth)"
+            f"Invoking `{self.name}()` failed: agents are nested as tools of each other {depth} levels deep, which is "
+            f"the limit (settings: {PLUGIN}.max_depth)"
         )
 
     def _runner(self, context: Context) -> BaseRunner:

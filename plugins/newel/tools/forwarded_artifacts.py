@@ -54,8 +54,8 @@ class ForwardedArtifacts(BaseArtifactService):
         version: int | None = None,
     ) -> ArtifactVersion | None:  # fmt: skip
         """The metadata of a version."""
-        version_there: ArtifactVersion | None = await self._context.get_artifact_version(filename, version)
-        return version_there
+        metadata: ArtifactVersion | None = await self._context.get_artifact_version(filename, version)
+        return metadata
 
     @property
     def _service(self) -> BaseArtifactService:

@@ -104,7 +104,7 @@ class _Generator(GenerateJsonSchema):
         except ValueError as error:  # bytes that are no text
             raise PydanticSerializationError(str(error)) from error
         if not _is_json(encoded):
-            raise PydanticSerializationError(f"{encoded!r} is no JSON")
+            raise PydanticSerializationError(f"{encoded!r} is not JSON")
         return encoded
 
 
@@ -148,7 +148,7 @@ def _describable(name: str, parameters: Mapping[str, Parameter]) -> dict[str, Pa
     if problems:
         raise ConfigurationError(
             f"the tool {name!r} cannot be described to a model: {'; '.join(problems)}; "
-            f"annotate its parameters with types that pydantic can make of JSON, or give them defaults"
+            f"annotate its parameters with types that pydantic can make from JSON, or give them defaults"
         )
     return result
 

@@ -92,7 +92,7 @@ def shape_of(function: Callable[..., object], *, whole: bool = False) -> Shape:
         signature = inspect.signature(function)
     except ValueError as error:
         raise ConfigurationError(
-            f"{function!r} cannot be a tool: Python knows no signature of it; write a function that calls it"
+            f"{function!r} cannot be a tool: Python cannot tell its signature; write a function that calls it"
         ) from error
     hints = dict(_hints(function, signature, whole))
     context = next((name for name, hint in hints.items() if _is_context(hint)), None)

@@ -132,8 +132,8 @@ class FunctionTool(BaseTool):
             if error is not None:
                 return {"error": error}
         needed = self._require_confirmation
-        if needed and (said_no := await refusal(self.name, needed, values, tool_context)) is not None:
-            return said_no
+        if needed and (rejection := await refusal(self.name, needed, values, tool_context)) is not None:
+            return rejection
         shape = self._shape or self.shape
         if shape.context_name is not None:  # in a new dict: the one that the callbacks see must not hold it
             values = {**values, shape.context_name: tool_context}

@@ -44,7 +44,7 @@ def adapt_tool(chains: Chains, entry: object) -> BaseTool:
             return adapter.adapt(entry)
     names = ", ".join(sorted(adapter.name for adapter in adapters)) or "none"
     raise ConfigurationError(
-        f"{entry!r} is no tool: no adapter accepts it (adapters: {names}){chains.registry.why_missing(ToolAdapter)}"
+        f"{entry!r} is not a tool: no adapter accepts it (adapters: {names}){chains.registry.why_missing(ToolAdapter)}"
     )
 
 

@@ -39,7 +39,7 @@ class LangchainTool(BaseTool):
     def __init__(self, tool: object, name: str | None = None, description: str | None = None) -> None:
         if not looks_like(tool):
             raise ConfigurationError(
-                f"{tool!r} is no LangChain tool: it needs `name`, `description`, `args_schema` and `invoke`"
+                f"{tool!r} is not a LangChain tool: it needs `name`, `description`, `args_schema` and `invoke`"
             )
         super().__init__(name=name or tool.name, description=description or tool.description or "")
         self.tool = tool

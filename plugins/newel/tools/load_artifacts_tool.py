@@ -53,10 +53,10 @@ class LoadArtifactsTool(BaseTool):
     async def process_llm_request(self, *, tool_context: Context, llm_request: LlmRequest) -> None:
         """Declare the tool, name the artifacts, and add the contents that the last call asked for."""
         await super().process_llm_request(tool_context=tool_context, llm_request=llm_request)
-        there_are = await full(tool_context).list_artifacts()
-        if not there_are:
+        names = await full(tool_context).list_artifacts()
+        if not names:
             return
-        llm_request.append_instructions([_INSTRUCTION.format(names=json.dumps(there_are, ensure_ascii=False))])
+        llm_request.append_instructions([_INSTRUCTION.format(names=json.dumps(names, ensure_ascii=False))])
         for name in _requested_names(llm_request):
             artifact = await _load(full(tool_context), name)
             if artifact is None:

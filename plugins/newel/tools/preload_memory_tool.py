@@ -35,7 +35,7 @@ class PreloadMemoryTool(BaseTool):
         try:
             response = await full(tool_context).search_memory(query)
         except Exception:  # noqa: BLE001 - a memory service of a plugin; whatever it raises
-            _log.warning("searching the memory failed; the agent goes on without", exc_info=True)
+            _log.warning("searching the memory failed; the agent continues without it", exc_info=True)
             return
         entries = [entry for memory in response.memories if (entry := _entry(memory))]
         if entries:

@@ -30,10 +30,10 @@ T = TypeVar("T", bound=BaseTool)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
 
 #: The options without effect on a tool that runs at the model's provider, and why.
-_VAIN = {
-    "require_confirmation": "where nobody can be asked",
-    "timeout": "which takes its own time",
-    "effect": "which repeats no call",
+_UNSUPPORTED = {
+    "require_confirmation": "where the user cannot be asked",
+    "timeout": "which sets its own time limit",
+    "effect": "which never repeats a call",
 }
 
 
@@ -84,8 +84,10 @@ def refined_toolset(toolset: BaseToolset, refinement: Refinement) -> BaseToolset
 def refined(tool: T, refinement: Refinement) -> T:
     """A copy of a tool, with `refinement` applied."""
     changed = copy.copy(tool)
-    if isinstance(tool, ServerTool) and (vain := [key for key in _VAIN if getattr(refinement, key) is not None]):
-        raise ConfigurationError(f"{tool.name} runs at the model's provider, {_VAIN[vain[0]]}; remove `{vain[0]}`")
+    if isinstance(tool, ServerTool):
+        for option, reason in _UNSUPPORTED.items():
+            if getattr(refinement, option) is not None:
+                raise ConfigurationError(f"{tool.name} runs at the model's provider, {reason}; remove `{option}`")
     if refinement.timeout is not None:
         _limit(changed, refinement.timeout)
     if refinement.require_confirmation is not None:
@@ -136,8 +138,8 @@ def _confirm(tool: BaseTool, needed: Needed) -> None:
     run = tool.run_async
 
     async def confirmed(*, args: Json, tool_context: Context) -> object:
-        said_no = await refusal(tool.name, needed, args, tool_context)
-        return said_no if said_no is not None else await run(args=args, tool_context=tool_context)
+        rejection = await refusal(tool.name, needed, args, tool_context)
+        return rejection if rejection is not None else await run(args=args, tool_context=tool_context)
 
     tool.run_async = confirmed  # type: ignore[method-assign]
 

@@ -8,7 +8,7 @@ from newel.contexts.invocation_context import full_invocation
 from newel_kernel import BaseAgent, Event, InvocationContext, Key, Log
 
 #: The names of the agents that were taken up in this run of the invocation.
-_TAKEN_UP = Key[set[str]]("agents that were taken up", set)
+_RESUMED_AGENTS = Key[set[str]]("resumed agents", set)
 
 
 def handed_over(agent: BaseAgent, ctx: InvocationContext) -> BaseAgent | None:
@@ -16,9 +16,9 @@ def handed_over(agent: BaseAgent, ctx: InvocationContext) -> BaseAgent | None:
 
     This also holds in an app that is not resumable, where a graph below that agent waits.
     """
-    if ctx.node_path is not None or ctx.opening is not None or agent.name in ctx.stash[_TAKEN_UP]:
+    if ctx.node_path is not None or ctx.opening is not None or agent.name in ctx.stash[_RESUMED_AGENTS]:
         return None
-    ctx.stash[_TAKEN_UP].add(agent.name)
+    ctx.stash[_RESUMED_AGENTS].add(agent.name)
     return transferred_to(agent, ctx)
 
 

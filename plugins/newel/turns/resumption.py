@@ -18,8 +18,8 @@ from newel_kernel import InvocationContext as KernelInvocationContext
 
 _log = logging.getLogger("newel.turns")
 _IGNORED = (
-    "newel: the answer belongs to the invocation %r, which asked for it; the invocation_id %r beside it is ignored: "
-    "leave it out"
+    "newel: the answer belongs to the invocation %r, which asked for it; the invocation_id %r given with it is "
+    "ignored: leave it out"
 )
 
 

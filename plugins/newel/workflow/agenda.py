@@ -108,5 +108,5 @@ class Agenda:
             branch = sub_branch_of(branch, f"{step.name}@{count}")
         run = NodeRun(step.node, str(count), around.tree, self._meeting, node_input, branch, around)
         if step.terminal:
-            run.place.end(around.place)
+            run.place.share_output_with(around.place)
         self.ready.append(run)

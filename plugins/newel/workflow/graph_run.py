@@ -16,7 +16,7 @@ from newel.workflow._errors import NodeInterruptedError
 from newel.workflow._graph import Graph
 from newel.workflow.agenda import Agenda
 from newel.workflow.meeting import PRODUCED, Handover, Meeting, committed
-from newel.workflow.node_run import NodeRun, Stop
+from newel.workflow.node_run import NodeRun, NoResult
 from newel.workflow.outputs import Outputs, PendingOutput
 from newel.workflow.step import Step
 from newel_kernel import Event, current_operation
@@ -111,7 +111,7 @@ class GraphRun:
         try:
             result = step.call(run)
         except NodeInterruptedError as interrupted:
-            result = Stop(question=interrupted.request)
+            result = NoResult(question=interrupted.request)
         except Exception as error:  # noqa: BLE001 - the border to a node's code
             return self._failed(run, error)
         if result.__class__ not in ATOMS and inspect.isawaitable(result):
@@ -121,9 +121,9 @@ class GraphRun:
         return self._conclude(step, run, result)
 
     def _conclude(self, step: Step, run: NodeRun, result: object) -> list[Event] | Events:
-        """The events of a function that was called: of its result, or its Stop."""
+        """The events of a function that was called: of its result, or its NoResult."""
         question: RequestInput | None = None
-        if isinstance(result, Stop):
+        if isinstance(result, NoResult):
             if result.failure is not None:
                 return self._failed(run, result.failure)
             question, result = result.question, None
@@ -221,4 +221,4 @@ class GraphRun:
                 events = self._pinned(events)
             for event in events:
                 yield event
-            self._outputs.let_go(output)
+            self._outputs.unblock(output)

@@ -114,7 +114,7 @@ class Journal:
         run = max(latest, default=0)
         return run if run and latest[run] > since else run + 1
 
-    def hears(self, record: Record) -> bool:
+    def has_message_for(self, record: Record) -> bool:
         """Whether the user has said something to the run since its last event."""
         return any(self.messages.get(scope, -1) > record.last for scope in record.scopes)
 

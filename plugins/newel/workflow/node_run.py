@@ -30,7 +30,7 @@ Events = AsyncGenerator[Event, None]
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class NoResult:
     """Why a node's function has no result: it failed, or it asked a question."""
 
     failure: Exception | None = None
@@ -163,15 +163,15 @@ class NodeRun(Emitter):
             yield event
 
     async def call(self, function: Callable[[NodeRun], object]) -> object:
-        """Call a coroutine function, where the attempt is no more than that; return its result, or a Stop."""
+        """Call a coroutine function, where the attempt is no more than that; return its result, or a NoResult."""
         failed = True
         try:
             result: object = await function(self)  # type: ignore[misc]  # it gives an awaitable
             failed = False
         except NodeInterruptedError as interrupted:
-            result, failed = Stop(question=interrupted.request), False
+            result, failed = NoResult(question=interrupted.request), False
         except Exception as error:  # noqa: BLE001 - the border to a node's code
-            result = Stop(failure=error)
+            result = NoResult(failure=error)
         finally:
             if self.children is not None:
                 await self.children.end(cancel=failed)
@@ -235,8 +235,8 @@ class NodeRun(Emitter):
             run_id = children.next_id(target.name)
         elif run_id.isdecimal():
             raise ValueError(
-                f"the run id {run_id!r} of node {target.name!r} is a number, as the ids of runs without a name are: "
-                f"put a letter in"
+                f"the run id {run_id!r} of node {target.name!r} is a number, like the ids of unnamed runs: "
+                f"put a letter in it"
             )
         child = self.child(target, node_input, run_id, **placement)
         sibling = children.get(child.place.path)
@@ -252,7 +252,7 @@ class NodeRun(Emitter):
             if self.outcome.delegated:
                 raise ValueError(f"node {self.place.path} has given its output to another node already (use_as_output)")
             self.outcome.delegated = True
-            child.place.end(self.place)
+            child.place.share_output_with(self.place)
         child.place.move(placement)
         return child
 

@@ -68,7 +68,7 @@ class Outputs:
         held, self.held = self.held, []
         return held
 
-    def let_go(self, output: PendingOutput) -> None:
+    def unblock(self, output: PendingOutput) -> None:
         """Let the producer of events that are committed go on."""
         if output.committed is not None:
             self.waiting -= 1
@@ -78,5 +78,5 @@ class Outputs:
     def _too_many(self, names: Iterable[str]) -> ValueError:
         return ValueError(
             f"workflow {self._name!r}: the terminal nodes {sorted(names)} each gave an output, "
-            f"and a workflow has one at most: join them, or let only one give an output"
+            f"and a workflow has at most one: join them, or let only one give an output"
         )

@@ -36,7 +36,7 @@ class Place:
         #: Whether its output is also that of the run around it.
         self.terminal = False
 
-    def end(self, around: Place) -> None:
+    def share_output_with(self, around: Place) -> None:
         """Make this run's output that of the one around it as well."""
         self.terminal = True
         self.output_for = self.output_for + around.output_for

@@ -71,7 +71,7 @@ def _ended(journal: Journal, node: BaseNode, place: Place, record: Record | None
 def _paused(journal: Journal, node: BaseNode, place: Place, record: Record) -> Recollection:
     """A run that asked something, or talks with the user."""
     answers: dict[str, object] = {}
-    has_news = node.converses and journal.hears(record)
+    has_news = node.converses and journal.has_message_for(record)
     for question, schema in record.questions.items():
         if question in journal.answers:
             answers[question], index = _answer(question, journal, schema)

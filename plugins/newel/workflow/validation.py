@@ -63,7 +63,7 @@ def _unreachable(nodes: Nodes, edges: Edges) -> list[str]:
 def _duplicate_edges(edges: Edges) -> list[str]:
     counts = Counter((edge.from_node.name, edge.to_node.name) for edge in edges)
     return [
-        f"{count} edges lead from {source!r} to {target!r}: leave one (it may have a list of routes)"
+        f"{count} edges lead from {source!r} to {target!r}: keep one (it may have a list of routes)"
         for (source, target), count in counts.items()
         if count > 1
     ]
@@ -75,7 +75,7 @@ def _defaults(edges: Edges) -> list[str]:
         if isinstance(edge.route, str) and edge.route == DEFAULT_ROUTE:
             defaults.setdefault(edge.from_node.name, []).append(edge.to_node.name)
     return [
-        f"{name!r} has {len(targets)} edges with DEFAULT_ROUTE, to {' and '.join(map(repr, targets))}: leave one"
+        f"{name!r} has {len(targets)} edges with DEFAULT_ROUTE, to {' and '.join(map(repr, targets))}: keep one"
         for name, targets in defaults.items()
         if len(targets) > 1
     ]

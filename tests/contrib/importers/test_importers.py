@@ -112,7 +112,7 @@ def test_29_datasets_of_pydantic_evals_are_cases() -> None:
     rubrics = second.criteria.pop("rubric_based_final_response_quality_v1")
     assert rubrics["judge_model_options"]["judge_model"] == "openai:gpt-4o"
     assert rubrics["rubrics"][0]["rubric_content"] == {"text_property": "It is polite."}
-    assert third.skip == "newel has no counterpart of the evaluator HasMatchingSpan"
+    assert third.skip == "newel has no counterpart for the evaluator HasMatchingSpan"
     assert outcomes(cases, "Paris", "MADRID!") == ["passed", "passed", "skipped"]
     assert outcomes(cases[:2], "Lyon", "Rome") == ["failed", "failed"]
     assert read("capitals.json", json.dumps({"cases": [{"inputs": "x"}]}))[0].eval_id == "case_1"
@@ -132,7 +132,7 @@ def test_29_tests_of_promptfoo_are_cases() -> None:
     said = [text_of(case.conversation[0].user_content) for case in cases if case.conversation]
     assert said == ["Say hello to Ann", "Say hi to Ann", "Say bye to Bob"]
     assert cases[0].criteria["max_seconds"] == 2.0
-    assert cases[2].skip == "newel has no counterpart of the assertion javascript"
+    assert cases[2].skip == "newel has no counterpart for the assertion javascript"
     assert outcomes(cases, "hello ANN", "hi there, ann") == ["passed", "passed", "skipped"]
     assert outcomes(cases, "good day, Ann", "Sorry Ann, hi") == ["failed", "failed", "skipped"]
     table = read("tests.csv", TABLE)
@@ -170,11 +170,11 @@ def test_assertions_hold_as_promptfoo_has_them(kind: str, value: Any, good: str,
         ("a.yaml", "cases: [{inputs: x, evaluators: [3]}]", "an evaluator is a name"),
         ("a.jsonl", '{"input": "x"}\n{"input": ', "a.jsonl:2: not JSON"),
         ("a.jsonl", '{"input": 3}', "`input` is a text, or a list of messages"),
-        ("a.yaml", "tests: [{vars: {a: 'file://b.txt'}}]", "stands in the file file://b.txt; put its value here"),
+        ("a.yaml", "tests: [{vars: {a: 'file://b.txt'}}]", "is in the file file://b.txt; put its value here"),
         (
             "a.yaml",
             "prompts: ['file://p.txt']\ntests: [{vars: {a: b}}]",
-            "stands in a file of its own; put its text into `prompts`",
+            "is in a file of its own; put its text into `prompts`",
         ),
         ("a.yaml", "tests: [{assert: [contains]}]", "an assertion is an object with a `type`"),
     ],

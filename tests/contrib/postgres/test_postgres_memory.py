@@ -371,10 +371,10 @@ def test_two_that_add_the_first_entries_agree(pgvector: str) -> None:
     ("url", "options", "message"),
     [
         ("mysql://127.0.0.1/x", {}, "a PostgreSQL memory is named by postgresql://user@host"),
-        ("postgresql://127.0.0.1/x?pool_size=many", {}, "pool_size in the URL of a memory is no number"),
+        ("postgresql://127.0.0.1/x?pool_size=many", {}, "pool_size in the URL of a memory is not a number"),
         ("postgresql://127.0.0.1/x", {"pool_size": 0}, "pool_size is 0: at least one connection"),
         ("postgresql://127.0.0.1/x?schema=y&embedder=small", {}, "a plugin's, which only a composition knows: name"),
-        ("postgresql://127.0.0.1/x", {"embedder": "small"}, "str is no Embedder"),
+        ("postgresql://127.0.0.1/x", {"embedder": "small"}, "str is not an Embedder"),
     ],
 )
 def test_what_is_wrong_is_refused(url: str, options: dict[str, Any], message: str) -> None:

@@ -355,9 +355,9 @@ def test_a_uri_names_both(tmp_path: Path, server: Any) -> None:
     [
         ("redis://127.0.0.1", "'redis://127.0.0.1' names no store: a cache is in front of one"),
         ("redis://u:geheim@127.0.0.1/0?store=", r"'redis://u:\*\*\*@127.0.0.1/0\?store=' names no store"),
-        ("redis://127.0.0.1/0?ttl=soon&store=sqlite:///{}/s.db", "a number in the URL of the cache is none"),
+        ("redis://127.0.0.1/0?ttl=soon&store=sqlite:///{}/s.db", "patience in the URL of the cache must be numbers"),
         ("redis://127.0.0.1/0?ttl=0&store=sqlite:///{}/s.db", "ttl=0, patience=1: give a ttl of 1 or more"),
-        ("redis://127.0.0.1/0?max_connections=x&store=sqlite:///{}/s.db", "is no URL of a Redis"),
+        ("redis://127.0.0.1/0?max_connections=x&store=sqlite:///{}/s.db", "this is not a Redis URL"),
     ],
 )
 def test_a_uri_that_is_wrong_is_refused(tmp_path: Path, uri: str, message: str) -> None:
@@ -382,6 +382,6 @@ def test_the_plugin_opens_it_and_imports_no_client(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("url", ["redis://ann:hush#w@127.0.0.1:6379", "redis://ann:hush/w@127.0.0.1"])
 def test_a_password_that_makes_no_url_is_not_told(url: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="no URL of a Redis: write redis://") as caught:
+    with pytest.raises(ConfigurationError, match="this is not a Redis URL: write redis://") as caught:
         cached(SqliteSessionService(str(tmp_path / "s.db")), url)
     assert "hush" not in "".join(traceback.format_exception(caught.value))

@@ -92,7 +92,7 @@ def test_another_key_is_told_without_a_secret(tmp_path: Path, key: str, monkeypa
     save(EncryptedFileCredentialService(path), "k1", SECRET)
     other = Fernet.generate_key().decode()
     monkeypatch.setenv(VARIABLE, other)
-    with pytest.raises(CredentialStoreError, match="cannot be decrypted: the key is another one") as caught:
+    with pytest.raises(CredentialStoreError, match="cannot be decrypted: the key is wrong") as caught:
         EncryptedFileCredentialService(path)
     text = "".join(traceback.format_exception(caught.value))
     assert not any(word in text for word in (SECRET, key, other))
@@ -246,9 +246,9 @@ def test_a_key_in_the_keyring_is_made_and_found_again(tmp_path: Path, monkeypatc
     [
         ("env:NO_SUCH_VARIABLE", "the environment variable NO_SUCH_VARIABLE holds no key; make one with: python -c"),
         ("env:BAD_KEY", "env:BAD_KEY holds no key that can be used"),
-        ("vault:x", "'vault' is no source of keys"),
+        ("vault:x", "'vault' is not a source of keys"),
         ("hunter2=", "key is env:VARIABLE, file:/path or keyring:name, not the key itself"),
-        ("file:/no/such/folder/key", "the key file /no/such/folder/key cannot be made"),
+        ("file:/no/such/folder/key", "the key file /no/such/folder/key cannot be created"),
     ],
 )
 def test_a_key_that_cannot_be_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, words: str) -> None:

@@ -142,7 +142,7 @@ def test_an_answer_with_another_state_is_refused(
     oauth2["authResponseUri"] = oauth2["authResponseUri"].replace(oauth2["state"], "forged")
     events = talk.answer(call, answer)
     assert (server.requests, len(kit.asked(events))) == ([], 1)
-    assert "has not the state of the request" in caplog.text
+    assert "does not carry the state of the request" in caplog.text
 
 
 def test_an_answer_cannot_say_where_the_client_s_secret_goes(
@@ -369,7 +369,7 @@ def exchange(url: str, policy: Policy) -> Any:
 def test_a_token_end_point_must_be_public_and_encrypted_unless_the_operator_names_it(server: Any) -> None:
     with pytest.raises(CredentialExchangeError, match="is not https: credentials are sent there only where"):
         exchange(f"{server.url}/token", Policy())
-    with pytest.raises(CredentialExchangeError, match="is no public host"):
+    with pytest.raises(CredentialExchangeError, match="is not a public host"):
         exchange(f"https://127.0.0.1:{server.url.rpartition(':')[2]}/token", Policy())
     assert server.requests == []
 

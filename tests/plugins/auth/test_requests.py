@@ -113,7 +113,7 @@ def test_an_answer_that_is_none_is_refused_and_nothing_of_it_is_stored(converse:
     talk = converse("standard", [act])
     call = kit.asked(talk.say())[0]
     before = len(talk.session.events)
-    with pytest.raises(AuthConfigError, match="is no AuthConfig: wrong or missing is authScheme") as caught:
+    with pytest.raises(AuthConfigError, match="is not an AuthConfig: wrong or missing: authScheme") as caught:
         talk.answer(call, {"apiKey": KEY})
     assert KEY not in str(caught.value)
     assert caught.value.__context__ is None

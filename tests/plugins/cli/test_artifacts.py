@@ -125,7 +125,7 @@ def test_a_session_that_has_a_run_is_left_alone(office: Office) -> None:
     office.save("one", "x.txt")
     office.session("one", hold=True)
     done = office.newel("artifacts", "gc", "a.yaml")
-    assert "one has a run, and is left" in done.stderr
+    assert "one has a run, and is skipped" in done.stderr
     assert office.left() == [("one", "x.txt", 0)]
 
 
@@ -217,7 +217,7 @@ def test_deleting_in_a_copy_leaves_the_artifacts_of_the_original(office: Office)
     before = office.left()
     for what in (("one",), ("--older-than", "1m")):
         done = office.newel("sessions", "delete", "a.yaml", *what, "--yes", *copy)
-        assert "artifacts are left, for --sessions may name a copy" in done.stderr
+        assert "artifacts are kept, because --sessions may name a copy" in done.stderr
         assert office.left() == before
     assert json.loads(office.newel("sessions", "list", "a.yaml", *copy).stdout) == []
     assert len(json.loads(office.newel("sessions", "list", "a.yaml").stdout)) == 3

@@ -107,7 +107,7 @@ def test_keys_typed_during_an_answer_wait_for_the_prompt(
     terminal.send(ahead)
     project.write("go-on", "")
     terminal.expect("answer")
-    terminal.expect("to go on")
+    terminal.expect("to continue")
     assert terminal.close() == 0
     assert ("another" in terminal.seen) == ("next" in ahead)
 
@@ -142,7 +142,7 @@ def test_control_c_between_a_prompt_and_a_turn_ends_nothing(
             terminal.send("go\r")
             terminal.expect("answer")
     terminal.send("\x04")
-    terminal.expect("to go on")
+    terminal.expect("to continue")
     assert terminal.close() == 0
 
 
@@ -156,7 +156,7 @@ def test_a_terminal_is_not_moved_by_what_a_model_writes(
     terminal.expect("before]0;ownedafter")
     terminal.prompted("you>")
     terminal.send("\x04")
-    terminal.expect("to go on")
+    terminal.expect("to continue")
     assert terminal.close() == 0
 
 
@@ -202,7 +202,7 @@ def test_a_terminal_has_a_header_lines_of_its_own_and_the_last_exchanges(
     terminal.expect("first answer")
     terminal.prompted("you>")
     terminal.send("/quit\r")
-    terminal.expect("to go on: --session s")
+    terminal.expect("to continue: --session s")
     assert terminal.close() == 0
     events = json.loads(project.newel("sessions", "export", "a.yaml", "s").stdout)["events"]
     assert events[4]["content"]["parts"][0]["text"] == "upper\nlower"

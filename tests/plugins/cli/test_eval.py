@@ -147,7 +147,7 @@ def test_a_set_that_is_wrong_says_where(app: Any) -> None:
         ),
         ('{"response_match_score": {"treshold": 1}}', "criteria.response_match_score: write a number, the threshold"),
         ('{"regex": "("}', "criteria.regex: write a number"),
-        ('{"regex": {"value": "("}}', "the value of regex is no pattern"),
+        ('{"regex": {"value": "("}}', "the value of regex is not a pattern"),
         (
             '{"final_response_match_v2": {"threshold": 1, "judge_model_options": {"samples": 1}}}',
             "samples: Extra inputs",
@@ -167,7 +167,7 @@ def test_a_criterion_of_the_wrong_type_is_said_before_the_first_case(
 def test_18_a_budget_stops_and_the_printed_command_goes_on(app: Any) -> None:
     app.write("demo/long.evalset.json", a_set("long", **{f"c{n}": ("x", "x") for n in range(5)}))
     done = app.process("eval", "./demo", "long", "--max-seconds", "0.000001", "--parallelism", "1")
-    assert (done.returncode, "go on with: newel eval" in done.stderr) == (2, True), done.stderr
+    assert (done.returncode, "continue with: newel eval" in done.stderr) == (2, True), done.stderr
     run = done.stderr.strip().rpartition("--resume=")[2].strip("'")
     again = app.newel("eval", "./demo", "long", f"--resume={run}")
     assert (again.exit_code, "Tests passed: 5" in again.stdout) == (0, True), again.output
@@ -209,7 +209,7 @@ def test_a_full_disk_is_one_line_and_the_run_can_be_resumed(app: Any) -> None:
     )  # fmt: skip
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
-    assert "make room and go on with --resume" in done.stderr
+    assert "free some space and continue with --resume" in done.stderr
     (run,) = (app.path / "demo" / ".adk" / "eval_runs").iterdir()
     again = app.newel("eval", "./demo", "long", "--resume", str(run))
     assert (again.exit_code, "Tests passed: 12" in again.stdout) == (0, True), again.output
@@ -322,7 +322,7 @@ def test_a_file_that_nobody_reads_names_who_would(app: Any) -> None:
         ("s.evalset.json", b'[{"name": "a"}]', "s.evalset.json: s[0]: a case of the older format"),
         ("config.json", b"\xff", "config.json:1: the file is not UTF-8"),
         ("config.json", b'{"criteria": {"response_match_score": NaN}}', "threshold: Input should be a finite"),
-        ("config.json", b'{"criteria": {"json_schema": {"value": {"type": "strin"}}}}', "is no JSON schema: $.type: "),
+        ("config.json", b'{"criteria": {"json_schema": {"value": {"type": "strin"}}}}', "not a JSON schema: $.type: "),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named_with_its_place(file: str, text: bytes, says: str, app: Any) -> None:
@@ -386,5 +386,5 @@ def test_the_command_that_goes_on_names_one_run(
     say_how_to_resume(Path("new.run.jsonl"), "interrupted")
     assert capsys.readouterr().err.splitlines() == [
         "interrupted; everything finished so far is in new.run.jsonl",
-        "go on with: newel eval ./demo 'my set' --resume=new.run.jsonl",
+        "continue with: newel eval ./demo 'my set' --resume=new.run.jsonl",
     ]

@@ -86,7 +86,7 @@ def test_a_key_may_lie_in_the_keyring(project: Any, monkeypatch: pytest.MonkeyPa
 
 
 def test_what_is_no_key_is_refused(project: Any) -> None:
-    assert "is no name of a variable" in project.refused("keys", "set", "sk-123")
+    assert "is not the name of a variable" in project.refused("keys", "set", "sk-123")
     result = project.newel("keys", "set", "OPENAI_API_KEY", stdin="\n")
     assert "no key was given" in result.stderr
     key_store.save("OPENAI_API_KEY", KEY, in_file=True)

@@ -82,7 +82,9 @@ CASES: dict[str, Case] = {
         "root_agent = Agent(name='a', model=model, tools=[transfer_to_agent], sub_agents=[Agent(name='b')])\n",
         "agent 'a' has two tools named 'transfer_to_agent', one is newel.tools.transfer_to_agent_tool.",
     ),
-    "no tool at all": code("root_agent = Agent(name='a', model=model, tools=[None])\n", "None is no tool: no adapter"),
+    "no tool at all": code(
+        "root_agent = Agent(name='a', model=model, tools=[None])\n", "None is not a tool: no adapter"
+    ),
     "tools that are no list": code(
         "root_agent = Agent(name='a', tools=len)\n", "LlmAgent: tools: Input should be a val"
     ),
@@ -92,28 +94,32 @@ CASES: dict[str, Case] = {
     ),
     "a schema that is a number": code(
         "root_agent = Agent(name='a', output_schema=3)\n",
-        "LlmAgent: output_schema: 3 cannot be made of JSON; a pydantic class, a dataclass",
+        "LlmAgent: output_schema: 3 cannot be made from JSON; a pydantic class, a dataclass",
     ),
     "a schema that is a text": code(
-        "root_agent = Agent(name='a', output_schema='Thing')\n", "'Thing' cannot be made of"
+        "root_agent = Agent(name='a', output_schema='Thing')\n", "'Thing' cannot be made from"
     ),
     "a schema that is a function": code(
         "def f(): ...\nroot_agent = Agent(name='a', output_schema=f)\n", "LlmAgent: output_schema: <function f at"
     ),
     "a schema that is a plain class": code(
         "class T: ...\nroot_agent = Agent(name='a', output_schema=T)\n",
-        "agent.T'> cannot be made of JSON; a pydantic class",
+        "agent.T'> cannot be made from JSON; a pydantic class",
     ),
     "an input schema that is a number": code(
         "root_agent = Agent(name='a', input_schema=3)\n", "input_schema: 3 cannot be"
     ),
-    "a schema of no module": agent("name: a\noutput_schema: Thing\n", "root_agent.yaml:2: 'Thing' is no name of the f"),
+    "a schema of no module": agent(
+        "name: a\noutput_schema: Thing\n", "root_agent.yaml:2: 'Thing' is not a name of the f"
+    ),
     # --- what stands in a file of an agent ------------------------------------------------------------------------
     "two documents": agent("name: a\n---\nname: b\n", "root_agent.yaml:2: but found another document: remove the line"),
-    "a list of agents": agent("- name: a\n", "root_agent.yaml:1: the file is empty or no mapping; an agent file has"),
+    "a list of agents": agent(
+        "- name: a\n", "root_agent.yaml:1: the file is empty or not a mapping; an agent file has"
+    ),
     "anchors": agent("x: &a [1]\nname: a\n", "root_agent.yaml:1: anchors are not allowed; remove &a"),
     "a tag": agent("name: !!python/name:os.system ''\n", "root_agent.yaml:1: tags are not allowed; remove '!!python"),
-    "a key twice": agent("name: a\nname: b\n", "root_agent.yaml:2: the key 'name' stands twice; keep one of them"),
+    "a key twice": agent("name: a\nname: b\n", "root_agent.yaml:2: the key 'name' appears twice; keep one of them"),
     "a merge key": agent("name: a\n<<: 3\n", "root_agent.yaml:2: merge keys (<<) are not allowed; write the values"),
     "brackets without end": agent(f"name: a\nx: {'[' * 2000}{']' * 2000}\n", "yaml:2: nested deeper than 32 levels;"),
     "a temperature in words": agent(
@@ -121,9 +127,11 @@ CASES: dict[str, Case] = {
         "root_agent.yaml:2: generate_content_config.temperature: Input should be a valid",
     ),
     "a model that is a number": agent(
-        "name: a\nmodel: 3\n", "root_agent.yaml:2: model: a text is wanted, not int; put"
+        "name: a\nmodel: 3\n", "root_agent.yaml:2: model: a text is expected, not int; put"
     ),
-    "no variable": agent("name: ${}\n", "root_agent.yaml:1: '${}' is no reference to an environment variable; write"),
+    "no variable": agent(
+        "name: ${}\n", "root_agent.yaml:1: '${}' is not a reference to an environment variable; write"
+    ),
     "Latin 1": agent(
         b"name: a\ninstruction: caf\xe9\n", "root_agent.yaml:2: the file is not UTF-8 text; save it as UTF"
     ),
@@ -140,13 +148,13 @@ CASES: dict[str, Case] = {
     ),
     # --- what is no file ------------------------------------------------------------------------------------------
     "an agent that is a link to itself": typed(
-        "b.yaml is no file that holds an agent: it is a link that leads nowhere", "run", "b.yaml", "hi", b__yaml=LOOP
+        "b.yaml is not a file that holds an agent: it is a broken link", "run", "b.yaml", "hi", b__yaml=LOOP
     ),
     "an agent that is a device": typed(
-        "/dev/null is no file that holds an agent: it is a pipe", "run", "/dev/null", "hi"
+        "/dev/null is not a file that holds an agent: it is a pipe", "run", "/dev/null", "hi"
     ),
     "an agent that is a text": typed(
-        "notes.txt is no file that holds an agent: give a YAML file (.yaml or .yml)",
+        "notes.txt is not a file that holds an agent: give a YAML file (.yaml or .yml)",
         "run",
         "notes.txt",
         "hi",
@@ -159,7 +167,7 @@ CASES: dict[str, Case] = {
         "there is no agent 'C:\\\\agents\\\\a.yaml'; give", "run", r"C:\agents\a.yaml", "hi"
     ),
     "a distribution that is a link to itself": mine(
-        LOOP, "newel.yaml is no file; a distribution is one, so remove the link"
+        LOOP, "newel.yaml is not a file, as a distribution must be; remove the link"
     ),  # type: ignore[arg-type]
     "a lock that is a link to itself": typed("newel.lock cannot be read: Too many levels", *YAML, newel__lock=LOOP),
     "an empty lock": typed("newel.lock is not a lock file (Invalid JSON: EOF while", *YAML, newel__lock=""),
@@ -182,16 +190,16 @@ CASES: dict[str, Case] = {
     "a distribution of nobody": mine(
         "name: x\nextends: other.yaml\n", "unknown distribution 'other.yaml' (known: adk, m"
     ),
-    "a section twice": mine(f"{EXTENDS}plugins: []\nplugins: []\n", "newel.yaml:4: the key 'plugins' stands twice"),
+    "a section twice": mine(f"{EXTENDS}plugins: []\nplugins: []\n", "newel.yaml:4: the key 'plugins' appears twice"),
     "a stage that nobody has": mine(f"{EXTENDS}request_chain: [contnts]\n", "provides; did you mean 'contents'?"),
     "a stage twice": mine(
         f"{EXTENDS}request_chain: [basic, basic]\n", "request_chain: the distribution lists 'basic' tw"
     ),
     "no store": mine(
-        f"{EXTENDS}services: {{session: ''}}\n", "'x' has no session store, for services.session is empty: set one"
+        f"{EXTENDS}services: {{session: ''}}\n", "'x' has no session store, because services.session is empty: set one"
     ),
     "a store that is a number": mine(
-        f"{EXTENDS}services: {{session: 3}}\n", "services.session: a text is wanted, not int"
+        f"{EXTENDS}services: {{session: 3}}\n", "services.session: a string is expected, not int"
     ),
     "fewer threads than none": mine(
         f"{EXTENDS}settings: {{tool_threads: {{max_workers: -1}}}}\n", "settings of 'tool_threads' (newel "
@@ -233,7 +241,7 @@ CASES: dict[str, Case] = {
         "there is no case to run: the sets are empty", "eval", "a.yaml", "s.json", status=1, s__json=SET % ""
     ),
     "a set with a misspelt key": typed(
-        "s.json is no eval set: nmae: Extra inputs are not permitted",
+        "s.json is not an eval set: nmae: Extra inputs are not permitted",
         "eval",
         "a.yaml",
         "s.json",
@@ -259,10 +267,14 @@ CASES: dict[str, Case] = {
     "a picture that nobody draws": typed(
         "Invalid value for '--format': 'bmp' is not one of", "graph", "a.yaml", "--format", "bmp"
     ),
-    "a new agent outside": typed("'../x' is no name for it: write small letters, digits", "new", "agent", "../x"),
-    "a new agent in another script": typed("'é' is no name for it: write small letters", "new", "agent", "é"),
+    "a new agent outside": typed(
+        "'../x' cannot be used as a name: write lower-case letters, digits", "new", "agent", "../x"
+    ),
+    "a new agent in another script": typed(
+        "'é' cannot be used as a name: write lower-case letters", "new", "agent", "é"
+    ),
     "a new agent where something is": typed(
-        "w is there already; choose another name", "new", "agent", "w", **{"w/x": ""}
+        "w already exists; choose another name", "new", "agent", "w", **{"w/x": ""}
     ),
     "a shell that has no completion": typed("'tcsh' is not one of 'bash', 'fish', 'zsh'.", "completion", "tcsh"),
     "settings of nobody": typed("no plugin 'nope' is installed", "plugins", "settings", "nope"),
@@ -339,7 +351,7 @@ def test_a_folder_that_is_gone_is_told(project: Any) -> None:
         f'mkdir gone && cd gone && rmdir ../gone && "{sys.executable}" -m newel.cli.main run a.yaml hi'
     )
     assert done.returncode == 2
-    assert "the working directory is not there any more; go to one that is" in done.stderr
+    assert "the working directory no longer exists; change to one that does" in done.stderr
 
 
 @pytest.mark.parametrize(

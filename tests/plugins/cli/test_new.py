@@ -77,10 +77,13 @@ def test_a_distribution_installs_and_passes_its_tests(project: Any, python: Path
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (("agent", "My Agent"), "'My Agent' is no name for it: write small letters, digits and _, such as order_desk"),
-        (("agent", "../up"), "'../up' is no name for it"),
+        (
+            ("agent", "My Agent"),
+            "'My Agent' cannot be used as a name: write lower-case letters, digits and _, such as order_desk",
+        ),
+        (("agent", "../up"), "'../up' cannot be used as a name"),
         (("plugin", "contents"), "a plugin 'contents' is installed; choose another name"),
-        (("plugin", "newel"), "'newel' is no name for it"),
+        (("plugin", "newel"), "'newel' cannot be used as a name"),
         (("distribution", "standard"), "newel has a distribution 'standard'; choose another name"),
         (("agnt", "x"), "No such command 'agnt'"),
     ],
@@ -91,4 +94,4 @@ def test_what_cannot_be_made(project: Any, command: tuple[str, ...], message: st
 
 def test_nothing_is_written_over(project: Any) -> None:
     project.write("desk/notes.txt", "mine")
-    assert "desk is there already" in project.refused("new", "agent", "desk")
+    assert "desk already exists" in project.refused("new", "agent", "desk")

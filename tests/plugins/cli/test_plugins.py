@@ -120,9 +120,9 @@ def test_a_lock_holds_until_it_is_renewed(project: Any) -> None:
     assert project.newel("lock").stdout.startswith("newel.lock: ")
     assert project.newel("run", WEATHER, "hi").exit_code == 0
     project.install("newel-mask", {"mask": "mask_plugin"}, {"mask_plugin": STAGE})
-    assert "plugin 'mask': newel-mask 1.0, locked is absent" in project.refused("run", WEATHER, "hi", lines=2)
+    assert "plugin 'mask': newel-mask 1.0, locked: absent" in project.refused("run", WEATHER, "hi", lines=2)
     listed = project.newel("plugins")
-    assert "locked is absent" in listed.stderr
+    assert "locked: absent" in listed.stderr
     assert project.newel("lock").exit_code == 0
     assert project.newel("run", WEATHER, "hi").exit_code == 0
 

@@ -172,7 +172,7 @@ WRONG = {
     "unknown agent": (("run", "nope.yaml", "hi"), "there is no agent 'nope.yaml'"),
     "misspelt agent": (("run", "aa.yaml", "hi"), "there is no agent 'aa.yaml'; did you mean 'a.yaml'?"),
     "unknown key": (("run", "key.yaml", "hi"), "key.yaml:2: unknown key 'nmae' in LlmAgent; did you mean 'name'?"),
-    "duplicate key": (("run", "twice.yaml", "hi"), "twice.yaml:2: the key 'name' stands twice"),
+    "duplicate key": (("run", "twice.yaml", "hi"), "twice.yaml:2: the key 'name' appears twice"),
     "alias": (("run", "alias.yaml", "hi"), "alias.yaml:1: anchors are not allowed"),
     "bomb": (("run", "bomb.yaml", "hi"), "bomb.yaml:1: anchors are not allowed"),
     "callable outside": (("run", "outside.yaml", "hi"), "outside.yaml:3: 'os.system' is not allowed here"),

@@ -48,7 +48,7 @@ def test_what_did_not_come_over_is_shown(project: Any, monkeypatch: pytest.Monke
     assert "events shop / ann / files / file0: there is no such session" in result.stdout
     assert "a call has no result" in result.stdout
     assert "the field 'of_tomorrow' of actions is not known here; 1 event(s)" in result.stdout
-    assert result.stdout.endswith("added 6 sessions and 24 events, continued 0 sessions; 0 were there already\n")
+    assert result.stdout.endswith("added 6 sessions and 24 events, continued 0 sessions; 0 were already there\n")
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_what_did_not_come_over_is_shown(project: Any, monkeypatch: pytest.Monke
     [
         (("--from-adk", "none.db"), "there is no database"),
         ((), "name files that `newel sessions export` wrote, or --from-adk URL"),
-        (("--from-adk", THEIRS, "--time-zone", "Mars"), "'Mars' is no time zone"),
+        (("--from-adk", THEIRS, "--time-zone", "Mars"), "'Mars' is not a time zone"),
         (("--from-adk", THEIRS, "--sessions", "memory:"), "InMemorySessionService cannot take in sessions"),
         (("--from-adk", THEIRS, "--sessions", f"sqlite:///{THEIRS}"), "the session store"),
     ],

@@ -191,14 +191,14 @@ def test_sessions_that_nobody_used_are_deleted(place: Place, monkeypatch: pytest
     would = place.newel("sessions", "delete", "a.yaml", "--older-than", "30d", "--dry-run").stdout
     assert sorted(would.splitlines()[:2]) == ["would delete busy", "would delete old"]
     assert place.ids() == ["busy", "old", "used"]
-    assert "nobody can be asked whether to delete 2 sessions that nobody" in place.refused(
+    assert "cannot ask whether to delete 2 sessions unused since" in place.refused(
         "sessions", "delete", "a.yaml", "--older-than", "30d"
     )
     done = place.newel("sessions", "delete", "a.yaml", "--older-than", "30d", "--yes")
-    assert done.stdout.startswith("deleted 1 of 2 sessions that nobody has used since ")
-    assert done.stderr == "busy has a run, and is left\n"
+    assert done.stdout.startswith("deleted 1 of 2 sessions unused since ")
+    assert done.stderr == "busy has a run, and is skipped\n"
     assert place.ids() == ["busy", "used"]
-    assert place.newel("sessions", "vacuum", "a.yaml").stdout == "the room of what was deleted is free\n"
+    assert place.newel("sessions", "vacuum", "a.yaml").stdout == "the space of deleted data is free\n"
     assert place.ids() == ["busy", "used"]
 
 
@@ -212,7 +212,7 @@ def test_times_that_no_calendar_has_are_shown(file: Place, monkeypatch: pytest.M
 
     file.work(said)
     done = file.newel("sessions", "delete", "a.yaml", "--older-than", "999999w", "--yes").stdout
-    assert done.startswith("deleted 1 of 2 sessions that nobody has used since -6.0")
+    assert done.startswith("deleted 1 of 2 sessions unused since -6.0")
     monkeypatch.setattr("newel.cli.sessions.to_terminal", lambda: True)
     listed = file.newel("sessions", "list", "a.yaml").stdout
     for timestamp in (math.inf, math.nan, 1e300):
@@ -241,7 +241,7 @@ def test_a_session_that_was_used_meanwhile_is_not_deleted(file: Place, monkeypat
     now = time.time
     monkeypatch.setattr("newel_kernel._internal.seam.clock", lambda: now() + 31 * 86400)
     done = file.newel("sessions", "delete", "a.yaml", "--older-than", "30d", "--yes")
-    assert done.stdout.startswith("deleted 0 of 1 session that")
+    assert done.stdout.startswith("deleted 0 of 1 session unused since")
     assert file.ids() == ["one"]
 
 
@@ -278,7 +278,7 @@ def test_an_export_is_taken_in_as_it_was(place: Place, project: Any) -> None:
     other = Place(project, "sqlite:///other.db", lambda: SqliteSessionService("sqlite:///other.db"))
     assert _text(other.exported("odd")) == _text(before)
     again = project.newel("sessions", "import", "odd.json", "--sessions", "sqlite:///other.db")
-    assert again.stdout == "odd of user: was there already\n"
+    assert again.stdout == "odd of user: was already there\n"
     assert place.newel("sessions", "delete", "a.yaml", "odd", "--yes").exit_code == 0
     assert place.newel("sessions", "import", "odd.json").exit_code == 0
     assert _text(place.exported("odd")) == _text(before)
@@ -289,12 +289,12 @@ def test_an_export_is_taken_in_as_it_was(place: Place, project: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda d: d.pop("events"), "it is no session that was exported: events: Field required"),
-        (lambda d: d["events"].pop(), "it has 1 events and says 2"),
+        (lambda d: d.pop("events"), "it is not an exported session: events: Field required"),
+        (lambda d: d["events"].pop(), "it has 1 events, but its event_count is 2"),
         (lambda d: d["events"][1].pop("id"), "event 1 has no id or no timestamp"),
-        (lambda d: d["events"][1].update(id=d["events"][0]["id"]), "there are two events of the id"),
+        (lambda d: d["events"][1].update(id=d["events"][0]["id"]), "there are two events with the id"),
         (lambda d: d["events"][1].update(timestamp="soon"), "event 1 cannot be read: timestamp: "),
-        (lambda d: d.update(of_tomorrow=1), "it is no session that was exported: of_tomorrow: Extra inputs are not"),
+        (lambda d: d.update(of_tomorrow=1), "it is not an exported session: of_tomorrow: Extra inputs are not"),
         (lambda d: d.update(id=" "), "the id ' ' is blank"),
         (lambda d: d["events"][1]["content"]["parts"].append({"functionResponse": {"id": "c9", "name": "f"}}),
          "has results without a call (c9)"),
@@ -400,9 +400,12 @@ def test_a_server_is_backed_up_with_its_own_tool(project: Any, postgres: Callabl
         (("compact", "a.yaml", "abcdef-1", "--keep", "-1"), "Invalid value for '--keep': -1 is not in the range"),
         (("delete", "a.yaml"), "name the sessions to delete, or say --older"),
         (("delete", "a.yaml", "abcdef-1", "--older-than", "1d"), "name the sessions to delete, or say --older"),
-        (("delete", "a.yaml", "--older-than", "-3d"), "Invalid value for '--older-than': '-3d' is no age: write a"),
-        (("delete", "a.yaml", "--older-than", "0d"), "Invalid value for '--older-than': '0d' is no age"),
-        (("delete", "a.yaml", "--older-than", "3 months"), "Invalid value for '--older-than': '3 months' is no age"),
+        (("delete", "a.yaml", "--older-than", "-3d"), "Invalid value for '--older-than': '-3d' is not an age: write a"),
+        (("delete", "a.yaml", "--older-than", "0d"), "Invalid value for '--older-than': '0d' is not an age"),
+        (
+            ("delete", "a.yaml", "--older-than", "3 months"),
+            "Invalid value for '--older-than': '3 months' is not an age",
+        ),
         (("delete", "a.yaml", "abcdef"), "2 sessions begin with 'abcdef': "),
         (("backup", "a.yaml", "a.yaml"), "/a.yaml exists already: name another file for the backup"),
         (("backup", "a.yaml", "no/such/b.db"), "/no/such/b.db cannot be written: No such file or directory"),
@@ -410,7 +413,7 @@ def test_a_server_is_backed_up_with_its_own_tool(project: Any, postgres: Callabl
         (("backup", "a.yaml", "."), "Invalid value for 'FILE': File '.' is a directory."),
         (("import",), "name files that `newel sessions export` wrote, or --from-adk URL, and not both"),
         (("import", "none.json"), "none.json cannot be read: No such file or directory"),
-        (("import", "a.yaml"), "a.yaml: it is no JSON: expected ident at line 1"),
+        (("import", "a.yaml"), "a.yaml: it is not JSON: expected ident at line 1"),
         (("import", "a.yaml", "--user", "x"), "--app, --user, --session and --dry-run go with --from-adk"),
     ],
 )

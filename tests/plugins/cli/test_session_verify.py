@@ -46,7 +46,7 @@ def test_what_was_imported_and_went_on_is_whole(project: Any, agent: str) -> Non
         ("UPDATE events SET data = '{{' WHERE sequence = 3 AND session = {}", "plain", "is damaged in the session"),
         ("UPDATE session_state SET value = '7' WHERE key = 'n' AND session = {}", "plain", "state 'n': it is not"),
         ("UPDATE events SET data = replace(data, 'grou0', 'grou2') WHERE sequence = 0 AND session = {}", "grounded",
-         "event grou2: there is another one of that id"),
+         "event grou2: another event has the same id"),
         ("UPDATE events SET data = replace(data, '\"c2\"', '\"c3\"') WHERE sequence = 2 AND session = {}", "tools",
          "no result of the call(s) c2"),
         ("UPDATE events SET data = replace(data, '\"c2\"', '\"c3\"') WHERE sequence = 2 AND session = {}", "tools",

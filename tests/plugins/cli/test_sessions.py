@@ -50,7 +50,7 @@ def test_a_session_is_shown_and_exported_by_the_beginning_of_its_id(
 
 
 def test_sessions_are_deleted_when_that_is_said(project: Any, agent: str) -> None:
-    assert "nobody can be asked whether to delete other (of eve); give --yes" in project.refused(
+    assert "cannot ask whether to delete other (of eve), as stdin is not a terminal; give --yes" in project.refused(
         "sessions", "delete", agent, "oth"
     )
     assert project.newel("sessions", "delete", agent, "oth", "abcdef-1", "--yes").stdout == (
@@ -78,7 +78,7 @@ def test_continue_takes_the_last_session_of_the_user(project: Any, agent: str) -
     [
         (("sessions", "show", "a.yaml", "abcdef"), "2 sessions begin with 'abcdef': abcdef-2, abcdef-1; give more of"),
         (("sessions", "show", "a.yaml", "othre"), "the app 'a' has no session 'othre'; did you mean 'other'?"),
-        (("sessions", "show", "a.yaml", "zzz"), "the app 'a' has no session 'zzz'; `newel sessions list` shows the 3"),
+        (("sessions", "show", "a.yaml", "zzz"), "the app 'a' has no session 'zzz'; `newel sessions list` shows all 3"),
         (("sessions", "lst", "a.yaml"), "No such command 'lst'"),
         (("run", "a.yaml", "x", "--continue", "--session", "s"), "give either --session or --continue, not both"),
         (("run", "a.yaml", "x", "--continue", "--user", "bob"), "the user 'bob' has no session with 'a'; leave out"),

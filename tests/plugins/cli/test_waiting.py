@@ -183,9 +183,9 @@ def test_a_credential_is_refused_on_the_command_line(project: Any, begun: Any) -
 
 
 WRONG = {
-    "an unknown id": ("adk-nope=yes", "nothing waits for 'adk-nope'; open are: adk-"),
+    "an unknown id": ("adk-nope=yes", "nothing waits for 'adk-nope'; open: adk-"),
     "no verdict": ("{id}=perhaps", "answer yes, no, or JSON"),
-    "no JSON": ('{id}={{"confirmed"', "it is no JSON"),
+    "no JSON": ('{id}={{"confirmed"', "it is not JSON"),
     "an unknown field": ('{id}={{"allowed": true}}', "allowed: Extra inputs are not permitted"),
     "arguments that do not fit": ('{id}={{"confirmed": true, "editedArgs": {{"pth": 1}}}}', "there is no pth"),
     "another call": ('{id}={{"confirmed": true, "originalFunctionCall": {{"name": "x"}}}}', "name differs"),
@@ -256,7 +256,7 @@ def test_a_chat_asks_for_approval(app: str, scripted: Callable[[str], str], term
     terminal.expect("left open")
     terminal.prompted("you>")
     terminal.send("\x04")
-    terminal.expect("to go on")
+    terminal.expect("to continue")
     assert terminal.close() == 0
     again = terminal_of(app, "--session", "s", "--model", scripted("- text: tidy\n"))
     again.expect('? approve delete(path="/b")?')  # a session that is taken up
@@ -266,7 +266,7 @@ def test_a_chat_asks_for_approval(app: str, scripted: Callable[[str], str], term
     again.expect("tidy")
     again.prompted("you>")
     again.send("\x04")
-    again.expect("to go on")
+    again.expect("to continue")
     assert again.close() == 0
 
 
@@ -283,7 +283,7 @@ def test_a_chat_asks_for_input_until_it_fits(project: Any, terminal_of: Any) -> 
     terminal.send("38\r")
     terminal.prompted("you>")
     terminal.send("\x04")
-    terminal.expect("to go on")
+    terminal.expect("to continue")
     assert terminal.close() == 0
 
 
@@ -294,7 +294,7 @@ def test_a_chat_takes_credentials_that_nobody_sees(
     terminal = terminal_of(app, "--model", scripted(steps))
     terminal.prompted("you>")
     terminal.send("go\r")
-    terminal.expect("the credential 'weather' is asked for: API key")
+    terminal.expect("the credential 'weather' is needed: API key")
     terminal.prompted("API key>")
     terminal.send(f"{SECRET}\r")
     terminal.prompted("user>")
@@ -306,7 +306,7 @@ def test_a_chat_takes_credentials_that_nobody_sees(
     terminal.expect("all done")
     terminal.prompted("you>")
     terminal.send("\x04")
-    terminal.expect("to go on")
+    terminal.expect("to continue")
     assert terminal.close() == 0
     assert SECRET not in terminal.seen
     for file in (project.path / ".newel").iterdir():
@@ -358,6 +358,6 @@ def test_a_chat_shows_where_to_consent(
         terminal.expect("token of ")
         terminal.prompted("you>")
         terminal.send("\x04")
-        terminal.expect("to go on")
+        terminal.expect("to continue")
         assert terminal.close() == 0
         assert not [secret for secret in server.issued if secret in terminal.seen]

@@ -87,7 +87,9 @@ CASES: dict[str, Case] = {
     # --- code of the user -----------------------------------------------------------------------------------------
     "a tool that raises": code(
         "def f():\n    raise ValueError('boom')\nroot_agent = Agent(name='a', model=calling, tools=[f])",
-        "newel: the tool 'f' of the agent 'a' failed, and the model is told: ValueError: boom (agent.py:12 in f)", 0,
+        "newel: the tool 'f' of the agent 'a' failed, and the model gets this error: ValueError: boom "
+        "(agent.py:12 in f)",
+        0,
     ),
     "a tool that returns an object": code(
         "class Thing: ...\ndef f():\n    return Thing()\nroot_agent = Agent(name='a', model=calling, tools=[f])",
@@ -117,7 +119,7 @@ CASES: dict[str, Case] = {
     ),
     "an instruction of another type": code(
         "def say(ctx):\n    return 3\nroot_agent = Agent(name='a', model=model, instruction=say)",
-        "Error: the run failed: agent 'a', instruction say (agent.py:11): it returned int; it must return a text",
+        "Error: the run failed: agent 'a', instruction say (agent.py:11): it returned int; it must return a string",
     ),
     "a toolset that raises": code(
         "class T(BaseToolset):\n    async def get_tools(self, readonly_context=None):\n        raise OSError('away')\n"
@@ -136,7 +138,7 @@ CASES: dict[str, Case] = {
     ),
     "a tool that is a number": code(
         "root_agent = Agent(name='a', model=model, tools=[3])",
-        "Error: 3 is no tool: no adapter accepts it (adapters: functions, langchain)", 2,
+        "Error: 3 is not a tool: no adapter accepts it (adapters: functions, langchain)", 2,
     ),
     "a model that raises": code(
         "class M(ScriptedModel):\n    async def generate_content_async(self, r, stream=False):\n"
@@ -164,7 +166,7 @@ CASES: dict[str, Case] = {
     ),
     "an agent that returns": code(
         "class A(BaseAgent):\n    async def _run_async_impl(self, ctx):\n        return 'x'\nroot_agent = A(name='a')",
-        "A._run_async_impl is no async generator: it must yield its events (agent.py:11)", 2,
+        "A._run_async_impl is not an async generator: it must yield its events (agent.py:11)", 2,
     ),
     "an agent that does nothing": code(
         "class A(BaseAgent): ...\nroot_agent = A(name='a')",
@@ -197,7 +199,7 @@ CASES: dict[str, Case] = {
                                  tools="def f(): ...\n"),
     "an unknown module": agent("name: a\ntools: [tool.f]\n", "root_agent.yaml:2: 'tool.f' is not allowed here",
                                tools="def f(): ...\n"),
-    "tools as a text": agent("name: a\ntools: exit_loop\n", "root_agent.yaml:2: tools: a list is wanted, not str"),
+    "tools as a text": agent("name: a\ntools: exit_loop\n", "root_agent.yaml:2: tools: a list is expected, not str"),
     "a module of tools that fails": agent(
         "name: a\ntools: [tools.f]\n", "No module named 'nosuch' (tools.py:1)", tools="import nosuch\ndef f(): ...\n"
     ),
@@ -228,14 +230,16 @@ CASES: dict[str, Case] = {
     "services as a list": mine("name: x\nextends: standard\nservices: [a]\n", "newel.yaml:3: services: a mapping is"),
     "plugins as a text": mine(
         "name: x\nextends: standard\nplugins: redact\n",
-        "newel.yaml:3: plugins: a list is wanted, not a text; write [redact]",
+        "newel.yaml:3: plugins: a list is expected, not a string; write [redact]",
     ),
-    "disable as a text": mine("name: x\nextends: standard\ndisable: planning\n", "a text; write [planning]"),
+    "disable as a text": mine("name: x\nextends: standard\ndisable: planning\n", "a string; write [planning]"),
     "an unknown plugin to disable": mine("name: x\nextends: standard\ndisable: [planing]\n", "did you mean 'planning'"),
     "settings as a number": mine(
-        "name: x\nextends: standard\nsettings: {function_tools: 3}\n", "settings.function_tools: a mapping is wanted"
+        "name: x\nextends: standard\nsettings: {function_tools: 3}\n", "settings.function_tools: a mapping is expected"
     ),
-    "settings of nothing": mine("name: x\nextends: standard\nsettings:\n", "settings: a mapping is wanted, not nothin"),
+    "settings of nothing": mine(
+        "name: x\nextends: standard\nsettings:\n", "settings: a mapping is expected, not nothing; remove the line"
+    ),
     "an unknown setting": mine(
         "name: x\nextends: standard\nsettings: {function_tools: {validate: true}}\n",
         "validate: Extra inputs are not permitted; did you mean 'validate_arguments'?",
@@ -244,17 +248,17 @@ CASES: dict[str, Case] = {
         "name: x\nextends: standard\nsettings: {tool_timeout: {zzz: 1}}\n", "not permitted (there are: seconds, tools)"
     ),
     "an empty distribution": mine("", "newel.yaml:1: a distribution is a mapping, not NoneType"),
-    "extends as a list": mine("name: x\nextends: [adk]\n", "newel.yaml:2: extends: a text is wanted, not a list"),
+    "extends as a list": mine("name: x\nextends: [adk]\n", "newel.yaml:2: extends: a string is expected, not a list"),
     "a distribution of nothing": mine(
-        "name: x\n", "unknown command 'run' (there are: plugins); the distribution 'x' has no commands, for the plugin "
-        "'commands' is not enabled: write `extends: standard`",
+        "name: x\n", "unknown command 'run' (there are: plugins); the distribution 'x' has no commands, because the "
+        "plugin 'commands' is not enabled: write `extends: standard`",
     ),
     "commands disabled": mine(
         "name: x\nextends: standard\ndisable: [commands]\n", "'commands' is not enabled: take it out of `disable`"
     ),
     "models disabled": mine("name: x\nextends: standard\ndisable: [models]\n", "distribution 'x' disables models"),
     "strict as a text": mine("name: x\nextends: standard\nstrict: maybe\n", "newel.yaml:3: strict: Input should be a"),
-    "a distribution in a folder": Case("newel.yaml is no file", YAML, {"newel.yaml/x": "", "a.yaml": "name: a\n"}),
+    "a distribution in a folder": Case("newel.yaml is not a file", YAML, {"newel.yaml/x": "", "a.yaml": "name: a\n"}),
     "a lock that is no JSON": Case("newel.lock is not a lock file (Invalid", YAML, {"newel.lock": "{", "a.yaml": ""}),
     "a lock that is a list": Case("newel.lock is not a lock file (Input", YAML, {"newel.lock": "[]", "a.yaml": ""}),
     "a lock with texts": Case(
@@ -344,7 +348,7 @@ CASES: dict[str, Case] = {
     ),
     "a hook that is not marked": plugin(
         "def before_run_callback(invocation_context): ...",
-        "the plugin 'odd' has hooks without @hookimpl of newel_kernel, which nobody calls: before_run_c", status=2,
+        "the plugin 'odd' has hooks without @hookimpl of newel_kernel, which are never called: before_run_c", status=2,
     ),
     "a prologue that raises": plugin(
         registers("prologues", "Prologue(name='odd', run=run)", "async def run(ctx):\n    raise ValueError('boom')"),
@@ -389,12 +393,12 @@ CASES: dict[str, Case] = {
     ),
     "a factory of no tool": plugin(
         registers("tool_factories", "ToolFactory(name='odd', create=lambda: None)"),
-        "a.yaml:2: NoneType is no tool; name a function, a tool or a toolset",
+        "a.yaml:2: NoneType is not a tool; name a function, a tool or a toolset",
         status=2, agent="name: a\ntools: [odd]\n",
     ),
     "an adapter of no tool": plugin(
         registers("tool_adapters", "ToolAdapter(name='odd', accepts=callable, adapt=lambda entry: 'x')"),
-        "a tool adapter made str of <function f", command=("run", "m:root_agent", "hi"), status=1,
+        "a tool adapter returned str for <function f", command=("run", "m:root_agent", "hi"), status=1,
     ),
     "an observer that raises": plugin(
         registers("observers", "Observer(name='odd', notify=notify)",

@@ -133,7 +133,7 @@ class TestContainer:
             ContainerCodeExecutor()
 
     def test_needs_the_folder_that_it_names(self) -> None:
-        with pytest.raises(ValueError, match="is no folder"):
+        with pytest.raises(ValueError, match="is not a folder"):
             ContainerCodeExecutor(docker_path="/nowhere/at/all")
 
     def test_without_the_sdk_it_says_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:

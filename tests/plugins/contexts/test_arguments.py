@@ -65,16 +65,16 @@ def no_arguments() -> str:
 LINE = no_arguments.__code__.co_firstlineno
 WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "a name as the agent": (
-        lambda: run("a", "hi"), "the agent of a runner is 'a' (str), which is no agent; give an agent, such as"
+        lambda: run("a", "hi"), "the agent of a runner is 'a' (str), which is not an agent; give an agent, such as"
     ),
-    "a class as the agent": (lambda: run(Agent, "hi"), "which is no agent; give an object of it: LlmAgent(...)"),
+    "a class as the agent": (lambda: run(Agent, "hi"), "which is not an agent; give an object of it: LlmAgent(...)"),
     "an app as the agent": (lambda: run(App(name="x", root_agent=agent()), "hi"), "give an app as Runner(app=...)"),
     "a number as the agent": (lambda: runner(agent=5), "the agent of a runner is 5 (int)"),
     "a number as the message": (lambda: run(agent(), 5), "the message is 5 (int); give a text, a Content, a Part or"),
     "bytes as the message": (lambda: run(agent(), b"hi"), "the message is b'hi' (bytes); give a text"),
     "a URI as the store": (
         lambda: runner(session_service="sqlite:"),
-        "session_service is 'sqlite:' (str); give an object; a URI stands in newel.yaml, under services: session",
+        "session_service is 'sqlite:' (str); give an object; a URI belongs in newel.yaml, under services: session",
     ),
     "a class as the store": (
         lambda: runner(session_service=InMemorySessionService), "give an object of it: InMemorySessionService(...)"
@@ -90,7 +90,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "an option of runs": (
         lambda: judged([], repeat=3),
-        "evaluate has no option 'repeat'; did you mean 'repeats'? (what a run may be told stands in options=RunOptions",
+        "evaluate has no option 'repeat'; did you mean 'repeats'? (the options of a run go in options=RunOptions",
     ),
     "an option that is misspelt": (lambda: judged([], run_fil="x"), "no option 'run_fil'; did you mean 'run_file'?"),
     "a name as the agent to judge": (
@@ -98,7 +98,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a number as a step's name": (
         lambda: compose("minimal", plugins=[Numbered()]),
-        "register_prologues returned a Prologue with name=5; a name is a text",
+        "register_prologues returned a Prologue with name=5; a name must be a string",
     ),
     "nothing as a plugin": (lambda: runner(plugins=[None]), "is None, which has no hooks; give a BasePlugin, an"),
     "no user": (lambda: events(user_id=None), "user_id is None; give a text"),
@@ -116,10 +116,10 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "an instruction without a context": (
         lambda: agent(instruction=no_arguments),
-        f"no_arguments (test_arguments.py:{LINE}) must take one argument, the context, and takes () -> ",
+        f"no_arguments (test_arguments.py:{LINE}) must take one argument, the context, but takes () -> ",
     ),
     "the same for the tree": (
-        lambda: agent(global_instruction=no_arguments), "must take one argument, the context, and takes () -> "
+        lambda: agent(global_instruction=no_arguments), "must take one argument, the context, but takes () -> "
     ),
 }  # fmt: skip
 

@@ -197,7 +197,7 @@ def test_what_the_service_refuses_is_an_error_of_the_turn(
     ("metric", "criterion", "says"),
     [
         ("safety_v1", {}, "set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION"),
-        ("safety_v1", {"backend": "vertx"}, "nobody provides; did you mean 'vertex'"),
+        ("safety_v1", {"backend": "vertx"}, "no plugin provides; did you mean 'vertex'"),
         ("hallucinations_v1", {}, "does not compute hallucinations_v1, but safety_v1"),
     ],
 )
@@ -254,7 +254,7 @@ def test_a_user_speaks_by_a_model(kit: Any) -> None:
     assert abs(len(sound.inline_data.data) - 3200) < 10  # a tenth of a second
     (alone,) = spoken(kit, {"audio_model": kit.Judge(speech).address, "include_text_with_audio": False})
     assert alone.inline_data is not None
-    with pytest.raises(RuntimeError, match="gave no sound"):
+    with pytest.raises(RuntimeError, match="gave no audio"):
         spoken(kit, {"audio_model": kit.Judge("only words").address})
 
 

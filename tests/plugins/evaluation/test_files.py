@@ -42,7 +42,7 @@ def test_what_a_manager_refuses(manager: Any, kit: Any) -> None:
     manager.add_eval_case("demo", "one", case)
     with pytest.raises(ValueError, match="exists"):
         manager.create_eval_set("demo", "one")
-    with pytest.raises(ValueError, match="has a case 'c1' already"):
+    with pytest.raises(ValueError, match="already has a case 'c1'"):
         manager.add_eval_case("demo", "one", case)
     with pytest.raises(NotFoundError, match="has no case 'c2'"):
         manager.delete_eval_case("demo", "one", "c2")

@@ -37,7 +37,7 @@ def test_each_hook_has_its_kind() -> None:
     [
         ("disable: [trajectoy]", "`disable` names the plugin 'trajectoy', .*; did you mean 'trajectory'"),
         ("settings: {ruubrics: {x: 1}}", "`settings` names the plugin 'ruubrics', .*; did you mean 'rubrics'"),
-        ("plugins: [checks]", "the plugin 'checks' under `plugins`, and it takes part by itself .*leave it out"),
+        ("plugins: [checks]", "the plugin 'checks' under `plugins`, which takes part by itself .*leave it out"),
         ("replace: {contains: cheks}", "`replace` names the plugin 'cheks', .*; did you mean 'checks'"),
     ],
 )

@@ -79,7 +79,7 @@ def test_09_the_final_state_is_judged(kit: Any) -> None:
 
     for expected, criterion, score, why in (
         ({"city": "Oslo"}, 1.0, 1.0, None),
-        ({"city": "Rome"}, 1.0, 0.0, "state.city: expected 'Rome', and it was 'Oslo'"),
+        ({"city": "Rome"}, 1.0, 0.0, "state.city: expected 'Rome', but it was 'Oslo'"),
         ({"city": "Oslo"}, {"threshold": 1.0, "match": "exact"}, 0.0, "state.more: not expected"),
     ):
         case = kit.case(
@@ -159,7 +159,7 @@ def test_12_a_failed_comparison_says_why_everywhere(
 ) -> None:  # fmt: skip
     turn = kit.turn("look up x", "x is a letter", calls=[("find", {"q": "z"})])
     done = run(kit.agent(), kit.eval_set(kit.case("a", turn)), run_file=tmp_path / "r.run.jsonl")
-    why = "call 1: args.q: expected 'z', and it was 'x'"
+    why = "call 1: args.q: expected 'z', but it was 'x'"
     assert why in done.files["set1"].read_text()
     print_summary(done)
     assert why in capsys.readouterr().out

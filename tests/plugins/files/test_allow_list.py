@@ -77,8 +77,8 @@ def mine(): ...
         ("tools.Box.helper.system", "'helper' is a module"),
         ("tools.box.inside", "name something that a module of the app defines"),
         ("tools.system_module", "'system_module' is a module"),
-        ("tools.mine.__globals__", "is no name of the form module.function"),
-        ("tools._hidden", "is no name of the form module.function"),
+        ("tools.mine.__globals__", "is not a name of the form module.function"),
+        ("tools._hidden", "is not a name of the form module.function"),
         ("tools.mien", "does not exist; did you mean 'mine'?"),
     ],
 )
@@ -149,13 +149,13 @@ def test_a_module_that_cannot_be_imported(folder: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("tools: [tools.number]", "int is no tool"),
+        ("tools: [tools.number]", "int is not a tool"),
         ("tools: [{name: tools.number, args: {}}]", "'tools.number' takes no args: it is not callable"),
         ("tools: [{name: tools.fails, args: {}}]", "cannot be made of these args: ZeroDivisionError: division by zero"),
-        ("output_schema: tools.fails", "output_schema: a class is wanted, not a function"),
+        ("output_schema: tools.fails", "output_schema: a class is expected, not a function"),
         ("before_agent_callback: tools.number", "a callback is a function, not int"),
         ("sub_agents: [{code: tools.number}]", "'tools.number' is int, not an agent"),
-        ("agent_class: tools.Plain", "agent_class 'tools.Plain' is no agent class"),
+        ("agent_class: tools.Plain", "agent_class 'tools.Plain' is not an agent class"),
     ],
 )
 def test_code_of_the_wrong_kind(folder: Any, text: str, message: str) -> None:
@@ -178,7 +178,7 @@ def test_a_tool_class_is_instantiated(folder: Any) -> None:
 
 
 def test_there_is_no_package_to_import_from_nowhere(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="is no name of the form"):
+    with pytest.raises(ConfigurationError, match="is not a name of the form"):
         AppCode(tmp_path).find("function")
 
 

@@ -124,7 +124,7 @@ WRONG = {
     "no name": ("root_agent: helper.yaml\n", "1: name is missing; add a line `name: ...`"),
     "name": ("root_agent: helper.yaml\nname: a b\n", "2: name: invalid app name 'a b'"),
     "two roots": ("name: d\nroot_agent: helper.yaml\nagent: helper.yaml\n", "3: 'agent' means the same as"),
-    "no file": ("name: d\nroot_agent: mine.expert\n", "2: root_agent 'mine.expert' is no YAML file; write `code: "),
+    "no file": ("name: d\nroot_agent: mine.expert\n", "2: root_agent 'mine.expert' is not a YAML file; write `code: "),
     "above": ("name: d\nroot_agent: ../a.yaml\n", "2: root_agent '../a.yaml' leaves the app's folder"),
     "itself": ("name: d\nroot_agent: app.yaml\n", "2: agent files refer to each other in a circle (app.yaml -> "),
     "nested setting": (
@@ -142,14 +142,14 @@ WRONG = {
     "summarizer": (
         "name: d\nroot_agent: helper.yaml\nevents_compaction_config:\n  token_threshold: 1\n"
         "  event_retention_size: 1\n  summarizer: mine.ready\n",
-        "6: summarizer: Own is no BaseEventsSummarizer",
+        "6: summarizer: Own is not a BaseEventsSummarizer",
     ),
     "summarizer's args": (
         "name: d\nroot_agent: helper.yaml\nevents_compaction_config:\n  token_threshold: 1\n"
         "  event_retention_size: 1\n  summarizer: {name: LlmEventSummarizer, args: {model: x}}\n",
         "6: LlmEventSummarizer has the args `llm`",
     ),
-    "service": ("name: d\nroot_agent: helper.yaml\nsession_service: sqlite\n", "3: session_service: a URI is wanted"),
+    "service": ("name: d\nroot_agent: helper.yaml\nsession_service: sqlite\n", "3: session_service: a URI is expected"),
     "no such service": ("name: d\nroot_agent: helper.yaml\nsession_service: 'nowhere:x'\n", "3: session_service: no "),
     "outside": ("name: d\nroot_agent: helper.yaml\nplugins: [os.system]\n", "3: 'os.system' is not allowed here"),
 }  # fmt: skip

@@ -161,9 +161,9 @@ def test_a_model_of_the_app(app: Any) -> None:
 WRONG = {
     "unknown": ("name: tools.scale, args: {facto: 1}", "'tools.scale' cannot be made of these args: TypeError: got an"),
     "too many": ("name: tools.scale, args: [{value: 1}, {value: 2}, {value: 3}]", "TypeError: too many positional"),
-    "twice": ("name: tools.scale, args: [{name: a, value: 1}, {name: a, value: 2}]", "the argument 'a' stands twice"),
+    "twice": ("name: tools.scale, args: [{name: a, value: 1}, {name: a, value: 2}]", "the argument 'a' is given twice"),
     "out of order": ("name: tools.scale, args: [{name: factor, value: 1}, {value: 2}]", "an argument without a name"),
-    "no tool": ("name: tools.scale, args: {factor: 1, number: 2}", "int is no tool"),
+    "no tool": ("name: tools.scale, args: {factor: 1, number: 2}", "int is not a tool"),
     "no class": ("name: tools.Numbers", "cannot be made of these args: TypeError"),
     "args no list": ("name: tools.scale, args: 3", "tools.0.args: Input should be a valid list"),
     "installed by its module": ("name: google.adk.tools.clock", "the installed 'clock' is written without a module"),

@@ -41,8 +41,8 @@ def test_lines_of_keys_and_items(tmp_path: Path) -> None:
 
 
 WRONG = {
-    "duplicate key": ("name: x\nname: y\n", "2: the key 'name' stands twice"),
-    "nested duplicate": ("a:\n  b: 1\n  b: 2\n", "3: the key 'b' stands twice"),
+    "duplicate key": ("name: x\nname: y\n", "2: the key 'name' appears twice"),
+    "nested duplicate": ("a:\n  b: 1\n  b: 2\n", "3: the key 'b' appears twice"),
     "anchor": ("a: 1\nb: &x 2\n", "2: anchors are not allowed; remove &x"),
     "alias": ("a: 1\nb: *x\n", "2: aliases are not allowed (*x); write the value out"),
     "merge": ("a: 1\nb:\n  <<: {c: 1}\n", "3: merge keys (<<) are not allowed"),
@@ -53,11 +53,11 @@ WRONG = {
     "tab": ("name:\n\t- x\n", "2: found character '\\t' that cannot start any token; indent with spaces"),
     "colon": ("name: x\nmodel: demo:\n", "2: mapping values are not allowed here; put a text with a colon in quotes"),
     "two documents": ("name: x\n---\nname: y\n", "2: but found another document: remove the line `---`"),
-    "empty": ("", "1: the file is empty or no mapping"),
-    "list": ("- a\n", "1: the file is empty or no mapping"),
+    "empty": ("", "1: the file is empty or not a mapping"),
+    "list": ("- a\n", "1: the file is empty or not a mapping"),
     "list as key": ("a: 1\n? [b]\n: c\n", "2: a key is a text, not a list"),
     "no key": ("a: 1\n? \n: c\n", "2: a key is a text"),
-    "number as key": ("a: 1\n2: c\n", "2: the key 2 is no text"),
+    "number as key": ("a: 1\n2: c\n", "2: the key 2 is not a text"),
     "digits": ("a: 1\nb: " + "1" * 5000, "2: the number has too many digits; put it in quotes"),
     "values": ("a: 1\nb: [" + "x," * 120_000 + "]", "2: the file holds more than 10,000 values; split it"),
     "deep lists": ("- " * 100_000, "1: nested deeper than 32 levels"),

@@ -183,7 +183,7 @@ edges: [[START, work, inner, writer]]
 def test_a_class_of_no_known_kind(graphs: Any) -> None:
     graphs.write("kinds.py", "from pydantic import BaseModel\nclass Stranger(BaseModel):\n    name: str\n")
     message = graphs.refused("agent_class: kinds.Stranger\nname: x\n")
-    assert message.startswith("root_agent.yaml:1: agent_class 'kinds.Stranger' is no agent class")
+    assert message.startswith("root_agent.yaml:1: agent_class 'kinds.Stranger' is not an agent class")
 
 
 def test_routes_are_texts_where_they_look_like_it(graphs: Any) -> None:
@@ -206,7 +206,7 @@ edges:
 
 
 WRONG = {
-    "no list": ("edges: a\n", "3: edges: a list is wanted, not str"),
+    "no list": ("edges: a\n", "3: edges: a list is expected, not str"),
     "no edge": ("edges:\n  - a\n", "4: an edge is a list such as [START, a, b] or {from: a, to: b}, not str"),
     "too short": ("edges:\n  - [START]\n", "4: a chain has two nodes or more"),
     "unknown node": (
@@ -214,10 +214,13 @@ WRONG = {
         "6: no node is called 'clasify'; did you mean 'classify'?",
     ),
     "no such node": ("edges:\n  - [START, zzz]\n", "4: no node is called 'zzz' (there are: none); declare it under"),
-    "in no edge": ("nodes:\n  a: parts.classify\n  b: parts.urgent\nedges: [[START, a]]\n", "5: the node 'b' stands"),
+    "in no edge": (
+        "nodes:\n  a: parts.classify\n  b: parts.urgent\nedges: [[START, a]]\n",
+        "5: the node 'b' is in no edge",
+    ),
     "unknown key": ("edges:\n  - {from: START, to: parts.classify, rout: x}\n", "4: unknown key 'rout' in an edge"),
     "no end": ("edges:\n  - {from: START}\n", "4: 'to' of the edge is missing"),
-    "routes first": ("edges:\n  - [{a: parts.classify}, parts.urgent]\n", "4: a map of routes stands after the node"),
+    "routes first": ("edges:\n  - [{a: parts.classify}, parts.urgent]\n", "4: a map of routes comes after the node"),
     "no routes": ("edges:\n  - [START, parts.classify, {}]\n", "4: the map of routes is empty"),
     "empty list": ("edges:\n  - [START, []]\n", "4: an empty list leads nowhere"),
     "node is a number": ("nodes: {a: 3}\nedges: [[START, a]]\n", "3: a node is a name, a file or a mapping, not int"),

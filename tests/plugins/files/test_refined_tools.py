@@ -113,7 +113,7 @@ def test_confirmation_of_any_tool(folder: Any, entry: str, name: str, args: dict
         ("{tool: tools.pay, require_confirmation: tools.level}", "'tools.level' is int, not a function"),
         ("{tool: tools.pai, timeout: 3}", "'tools.pai' does not exist; did you mean 'pay'?"),
         ("{tool: tools.Shop, name: shop}", "is a toolset, whose tools have names of their own; remove `name`"),
-        ("{tool: tools.level, timeout: 3}", "int is no tool"),
+        ("{tool: tools.level, timeout: 3}", "int is not a tool"),
     ],
 )
 def test_what_is_wrong_names_the_line(folder: Any, entry: str, message: str) -> None:
@@ -126,9 +126,9 @@ def test_what_is_wrong_names_the_line(folder: Any, entry: str, message: str) -> 
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ({"require_confirmation": True}, "where nobody can be asked; remove `require_confirmation`"),
-        ({"timeout": 3}, "which takes its own time; remove `timeout`"),
-        ({"effect": "pure"}, "which repeats no call; remove `effect`"),
+        ({"require_confirmation": True}, "where the user cannot be asked; remove `require_confirmation`"),
+        ({"timeout": 3}, "which sets its own time limit; remove `timeout`"),
+        ({"effect": "pure"}, "which never repeats a call; remove `effect`"),
     ],
 )
 def test_what_nobody_would_read_of_a_tool_at_the_provider_is_refused(said: Any, message: str) -> None:

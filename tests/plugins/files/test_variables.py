@@ -105,9 +105,9 @@ def test_a_bound_secret_is_not_shown(app: Any) -> None:
     [
         ("${NOWHERE}", "the environment variable 'NOWHERE' is not set; set it, or write $${NOWHERE} for"),
         ("a ${KEY", "a reference ${ has no closing }; write ${NAME}, or $${ for the text ${"),
-        ("${}", "'${}' is no reference to an environment variable; write ${NAME}"),
-        ("${A B}", "'${A B}' is no reference"),
-        ("${KEY:-x}", "'${KEY:-x}' is no reference"),
+        ("${}", "'${}' is not a reference to an environment variable; write ${NAME}"),
+        ("${A B}", "'${A B}' is not a reference"),
+        ("${KEY:-x}", "'${KEY:-x}' is not a reference"),
         ("${${KEY}}", "a reference ${ has no closing }"),
     ],
 )

@@ -297,7 +297,7 @@ def test_results_are_merged_into_one_event() -> None:
     assert [response.id for response in merged.get_function_responses()] == ["1", "2"]
     assert merged.actions.state_delta == {"a": 1, "b": 2}
     assert merged.actions.escalate
-    with pytest.raises(ValueError, match="no event"):
+    with pytest.raises(ValueError, match="no result event"):
         functions.merge_parallel_function_response_events([])
     assert functions.deep_merge_dicts({"a": {"x": 1, "y": 2}}, {"a": {"y": 3}, "b": 4}) == {
         "a": {"x": 1, "y": 3}, "b": 4,

@@ -113,7 +113,7 @@ def test_an_answer_that_is_none_is_refused_and_the_session_goes_on() -> None:
         answers = Answers({"apiKey": KEY})
         events = await live.run("go", react=react)
         [refused] = [event for event in events if event.error_code]
-        assert "is no AuthConfig" in (refused.error_message or "")
+        assert "is not an AuthConfig" in (refused.error_message or "")
         assert KEY not in "".join(event.model_dump_json() for event in [*events, *await live.stored()])
         assert [one.response["status"] for one in sent(live)] == ["called"]
 

@@ -112,7 +112,7 @@ REFUSED: list[tuple[Any, str]] = [
     (Blob(data=b"\0\0", mime_type="audio/mpeg"), "unknown"),
     (Blob(data=b"\0\0\0", mime_type="audio/pcm;rate=16000"), "half a sample"),
     (Blob(data=bytes(50 << 20), mime_type="audio/pcm;rate=16000"), "larger than"),
-    (Blob(data=b"\0", mime_type="image/tiff"), "none of"),
+    (Blob(data=b"\0", mime_type="image/tiff"), "is not one of"),
     (Content(parts=[Part(function_call=FunctionCall(name="f", args={}))]), "function calls"),
     (LiveRequest(content=Content(role="user")), "no parts"),
 ]
@@ -181,7 +181,7 @@ def test_the_rate_is_the_model_s() -> None:
             queue.close()
 
         events = await live.run(turns=0, react=leave)
-        assert ["takes audio of 16000 Hz, and 24000 Hz was sent" in (e.error_message or "") for e in events] == [True]
+        assert ["takes audio of 16000 Hz, but 24000 Hz was sent" in (e.error_message or "") for e in events] == [True]
 
     asyncio.run(whole())
 

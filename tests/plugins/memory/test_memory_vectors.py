@@ -184,7 +184,7 @@ def test_of_two_conversions_at_once_in_a_file_the_later_one_goes_on(tmp_path: Pa
             await begun.wait()
             assert await second.reindex() == 2
             go_on.set()
-            with pytest.raises(MemoryStoreError, match="began meanwhile, and this one has ended"):
+            with pytest.raises(MemoryStoreError, match="began in the meantime, and this one has stopped"):
                 await overtaken
             assert (await found(second, "strawberry"))[0] == "planting strawberries"
             with pytest.raises(EmbedderMismatchError):
@@ -308,7 +308,7 @@ def test_a_uri_names_an_embedder_of_a_plugin(place: Place) -> None:
 @pytest.mark.parametrize("options", ["embedder=hashing&mode=ro", "mode=ro&embedder=hashing"])
 def test_a_uri_of_sqlite_takes_an_embedder_alone(tmp_path: Path, options: str) -> None:
     composed = compose("adk", plugins=[Embedders()])
-    with pytest.raises(ConfigurationError, match="takes embedder=NAME alone: leave mode out of"):
+    with pytest.raises(ConfigurationError, match="takes only embedder=NAME: leave mode out of"):
         composed.open_service(MemoryBackend, f"sqlite:///{tmp_path}/memory.db?{options}")
     assert list(tmp_path.iterdir()) == []
 
@@ -318,7 +318,7 @@ def test_a_uri_of_sqlite_takes_an_embedder_alone(tmp_path: Path, options: str) -
     ("name", "message"),
     [
         ("hashin", "no plugin provides the embedder factory 'hashin'; did you mean 'hashing'"),
-        ("none", "str is no Embedder"),
+        ("none", "str is not an Embedder"),
         ("", "no plugin provides the embedder factory ''"),
     ],
 )

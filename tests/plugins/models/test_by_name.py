@@ -147,7 +147,7 @@ def test_settings_say_what_a_model_can_do(
 
 @pytest.mark.parametrize(
     ("said", "words"),
-    [("x: {medai: []}", "no capability 'medai'; did you mean 'media'"), ("'(': {system: true}", "is no pattern")],
+    [("x: {medai: []}", "no capability 'medai'; did you mean 'media'"), ("'(': {system: true}", "is not a pattern")],
 )
 def test_wrong_settings_are_refused_when_they_are_composed(said: str, words: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=words):

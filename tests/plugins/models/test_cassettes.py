@@ -72,5 +72,5 @@ def test_a_cassette_that_is_at_its_end_or_none_says_so(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="has 0 answers"):
         run(f"replay:{file}", [])
     file.write_text("[]\n")
-    with pytest.raises(ModelError, match="is no cassette"):
+    with pytest.raises(ModelError, match="is not a cassette"):
         model_of(composed, f"replay:{file}")

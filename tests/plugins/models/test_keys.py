@@ -67,7 +67,7 @@ def test_a_key_that_cannot_be_sent_is_one_error_with_the_remedy(
     text = str(refused.value)
     assert says in text
     assert f"from {MODELS[name][0] if place == 'variable' else 'the field api_key'})" in text
-    assert text.endswith("copy the key again, without quotes, blanks and ends of lines")
+    assert text.endswith("copy the key again, without quotes, spaces and line breaks")
     shown = "".join(traceback.format_exception(refused.value))
     assert WIRE_KEY not in shown
     assert WIRE_KEY[4:] not in shown

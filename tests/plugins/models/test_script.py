@@ -229,10 +229,10 @@ def test_an_answer_is_given_anew_each_time(kit: Any) -> None:
         ({"calls": [{"call": "a", "arguments": {}}]}, "unknown key 'arguments' in a call"),
         ({"call": "a", "args": [1]}, "a mapping of arguments"),
         ({"malformed": "emty"}, "did you mean 'empty'?"),
-        ({"response": {"content": 3}}, "'response' holds no LlmResponse"),
+        ({"response": {"content": 3}}, "'response' does not hold a valid LlmResponse"),
         ({}, "gives no answer"),
-        ([], "an empty list is no step"),
-        (None, "None is no step"),
+        ([], "an empty list is not a step"),
+        (None, "None is not a step"),
     ],
 )
 def test_wrong_steps(step: Any, message: str) -> None:

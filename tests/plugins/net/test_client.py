@@ -131,7 +131,7 @@ def test_resolving_a_name_is_part_of_the_time(
     url = site.url() if redirected else "http://mute.example/"
     seconds = 5.0 if redirected else 0.2  # the page comes first
     try:
-        with pytest.raises(FetchError, match=r"'mute.example' is not resolved within [\d.]+ seconds"):
+        with pytest.raises(FetchError, match=r"'mute.example' was not resolved within [\d.]+ seconds"):
             fetch_blocking(url, Policy(allow=(site.address,), seconds=seconds))
     finally:
         given_up.set()

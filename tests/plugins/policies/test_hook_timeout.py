@@ -73,7 +73,7 @@ def test_a_time_out_of_the_hooks_own_stays_its_own(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_no_hook_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="no hook; did you mean 'before_model_callback'"):
+    with pytest.raises(ConfigurationError, match="is not a hook; did you mean 'before_model_callback'"):
         compose(house(tmp_path, {"hooks": {"before_modl_callback": 1}}))
 
 

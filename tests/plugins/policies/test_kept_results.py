@@ -120,7 +120,7 @@ class Full(InMemoryArtifactService):
 def test_what_cannot_be_kept_is_cut_and_told(caplog: pytest.LogCaptureFixture) -> None:
     _, response = Desk({"text": "x" * 300_000}, Full()).response()
     assert "more characters were left out" in response["text"]
-    assert "the result of the tool 'fetch' is cut, for it cannot be kept: no space left" in caplog.text
+    assert "the result of the tool 'fetch' is cut, because it cannot be kept: no space left" in caplog.text
 
 
 def test_a_failure_is_never_hidden_in_an_artifact() -> None:

@@ -118,7 +118,7 @@ def test_an_answer_goes_where_it_was_asked_for_whatever_invocation_is_named(
     events = talk.send(answer([request]), named)
     (line,) = caplog.messages
     assert f"belongs to the invocation {talk.invocation_id!r}" in line
-    assert line.endswith(f"the invocation_id {named!r} beside it is ignored: leave it out")
+    assert line.endswith(f"the invocation_id {named!r} given with it is ignored: leave it out")
     assert {event.invocation_id for event in events} == {talk.invocation_id}
     assert texts(events) == ["more"]
     assert ran == ["/a"]

@@ -100,7 +100,7 @@ def test_a_long_running_tool_without_a_word_waits_and_one_with_a_word_does_not()
 def test_answers_that_do_not_fit() -> None:
     with pytest.raises(newel.Waiting) as caught:
         newel.run(agent(call("pay", amount=5)), "Pay 5.")
-    with pytest.raises(ConfigurationError, match="0 answers, and the run waits for 1"):
+    with pytest.raises(ConfigurationError, match="0 answers, but the run waits for 1"):
         caught.value.answer()
     with pytest.raises(ConfigurationError, match="an approval is answered with True, False or a mapping, not 'yes'"):
         caught.value.answer("yes")

@@ -325,8 +325,8 @@ class Raw:
 def test_urls_are_understood_or_refused() -> None:
     for url, message in (
         ("mssql://host/db", "name a database of SQLite, PostgreSQL, MariaDB or MySQL"),
-        ("postgresql+psycopg2://host/db", "no asynchronous driver: write postgresql\\+asyncpg"),
-        ("nonsense", "no URL of SQLAlchemy's"),
+        ("postgresql+psycopg2://host/db", "not an asynchronous driver: write postgresql\\+asyncpg"),
+        ("nonsense", "is not an SQLAlchemy URL"),
     ):
         with pytest.raises((ConfigurationError, FeatureUnavailableError), match=message):
             DatabaseSessionService(url)

@@ -472,7 +472,7 @@ def test_an_append_to_a_deleted_session_is_refused(open_store: OpenStore) -> Non
         anew = await store.create_session(**AT)
         for text in ("new", "newer"):
             for session in (view, copied, view.model_copy(), pickle.loads(pickle.dumps(copied))):
-                with pytest.raises(SessionNotFoundError, match="there is another one of its id"):
+                with pytest.raises(SessionNotFoundError, match="another session has its id now"):
                     await store.append_event(session, said("lost"))
             await store.append_event(anew, said(text))
         read_back = Session.model_validate_json(view.model_dump_json())  # nobody knows which one it was

@@ -99,7 +99,7 @@ def test_plugins_and_an_app_and_a_graph_take_part() -> None:
 
     graph = Conversation(Workflow(name="wf", edges=[("START", clerk("from a node"))]))
     assert graph.say("go").text == "from a node"
-    with pytest.raises(TypeError, match="is no ScriptedModel"):
+    with pytest.raises(TypeError, match="is not a ScriptedModel"):
         _ = graph.requests
 
 

@@ -77,5 +77,5 @@ def test_the_wrapper_may_rename(talk: Any) -> None:
 
 @pytest.mark.parametrize("entry", [object(), Weather, print])
 def test_what_does_not_look_like_one_is_refused(entry: Any) -> None:
-    with pytest.raises(ConfigurationError, match="is no LangChain tool"):
+    with pytest.raises(ConfigurationError, match="is not a LangChain tool"):
         LangchainTool(entry)

@@ -43,7 +43,7 @@ def test_the_text_of_a_page_is_returned(talk: Any, site: Any) -> None:
 def test_without_a_setting_the_inside_is_out_of_reach(talk: Any, site: Any) -> None:
     site.page("/", b"secret")
     text = loaded(talk, site.url())
-    assert text.startswith(f"Failed to fetch url: {site.url()} ('127.0.0.1' is no public host")
+    assert text.startswith(f"Failed to fetch url: {site.url()} ('127.0.0.1' is not a public host")
     assert not site.seen
 
 

@@ -75,10 +75,10 @@ class Finish:
             f"SELECT number, content FROM {tables.entries} AS e WHERE NOT EXISTS (SELECT FROM {tables.vectors} AS v "
             f"WHERE v.number = e.number AND v.generation = ?1) ORDER BY number LIMIT ?2"
         )
-        left = _texts((yield Query(sql, (self.generation, self.embedder.batch))).rows)
-        if not left:
+        remaining = _texts((yield Query(sql, (self.generation, self.embedder.batch))).rows)
+        if not remaining:
             yield from adopted(tables, self.embedder, self.generation)
-        return left
+        return remaining
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,17 +55,17 @@ _VECTORS = (
     "CREATE INDEX newel_memory_bits_of ON {bits} (owner, generation)",
     "UPDATE {embedder} SET name = NULL",
 )
-_OURS = "n.nspname = coalesce(nullif(CAST(?1 AS text), ''), current_schema())"
+_IN_SCHEMA = "n.nspname = coalesce(nullif(CAST(?1 AS text), ''), current_schema())"
 #: Read from the catalog's rows: the answer of `to_regclass` may date from before another process's transaction.
-_THERE = (
+_TABLES_EXIST = (
     "SELECT 1 FROM pg_catalog.pg_class AS t JOIN pg_catalog.pg_namespace AS n ON n.oid = t.relnamespace "
-    f"WHERE t.relname = 'newel_memory_schema' AND {_OURS}"
+    f"WHERE t.relname = 'newel_memory_schema' AND {_IN_SCHEMA}"
 )
 #: Dropping the extension drops the column, even if the extension is created again.
-_WITH_VECTORS = (
+_VECTORS_EXIST = (
     "SELECT 1 FROM pg_catalog.pg_class AS t JOIN pg_catalog.pg_namespace AS n ON n.oid = t.relnamespace "
     "JOIN pg_catalog.pg_attribute AS c ON c.attrelid = t.oid AND c.attname = 'vector' AND NOT c.attisdropped "
-    f"WHERE t.relname = 'newel_memory_vectors' AND {_OURS}"
+    f"WHERE t.relname = 'newel_memory_vectors' AND {_IN_SCHEMA}"
 )
 _EXTENSION = (
     "SELECT n.nspname, e.extversion FROM pg_catalog.pg_extension AS e "
@@ -95,7 +95,7 @@ class Tables:
 
     def version(self) -> Steps[int]:
         """The version of the tables, 0 where there are none."""
-        if not (yield Query(_THERE, (self._schema,))).rows:
+        if not (yield Query(_TABLES_EXIST, (self._schema,))).rows:
             return 0
         rows = (yield Query(f"SELECT version FROM {self._version}")).rows
         version = int(rows[0][0]) if rows else 0
@@ -138,7 +138,7 @@ class Tables:
 
     def with_vectors(self) -> Steps[bool]:
         """Whether the tables of vectors exist."""
-        return bool((yield Query(_WITH_VECTORS, (self._schema,))).rows)
+        return bool((yield Query(_VECTORS_EXIST, (self._schema,))).rows)
 
     def make_vectors(self) -> Steps[None]:
         """Make the tables of vectors if they do not exist, in a transaction as for `make`."""

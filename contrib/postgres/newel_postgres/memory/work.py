@@ -62,17 +62,17 @@ class Add:
         session = stored(self.session)
         sql = f"SELECT key, number, content, metadata FROM {tables.entries} WHERE owner = ?1 AND session = ?2"
         stored_rows = (yield Query(sql, (owner, session))).rows if owner is not None else ()
-        there = {read(key): rest for key, *rest in stored_rows}
-        new = [row for key, row in rows.items() if key not in there or self._differs(row, there[key])]
+        present = {read(key): rest for key, *rest in stored_rows}
+        new = [row for key, row in rows.items() if key not in present or self._differs(row, present[key])]
         if self.embedder is not None:
-            lacking = list({row.text: None for row in new if row.text not in self.embedded})
-            if lacking:
-                return lacking
+            unembedded = list({row.text: None for row in new if row.text not in self.embedded})
+            if unembedded:
+                return unembedded
         if owner is None:
             return []
-        old = [there[row.key][0] for row in new if row.key in there]
+        old = [present[row.key][0] for row in new if row.key in present]
         if self.existing is Existing.WHOLE_SESSION:
-            old += [entry[0] for key, entry in there.items() if key not in rows]
+            old += [entry[0] for key, entry in present.items() if key not in rows]
         if old:
             yield from _deleted(tables, owner, "number = ANY(CAST(?2 AS bigint[]))", (old,))
         if new and has is None and self.embedder is not None:
@@ -104,7 +104,7 @@ class Add:
         has, owner = vectors_in(row), row[3]
         yield from agreed(tables, has, self.embedder)
         if make and (owner is None or (has is None and self.embedder is not None and not alone)):
-            raise Trouble("the user, or all that was remembered, was forgotten in this moment")
+            raise Trouble("the user, or the whole memory, was deleted at the same time")
         return has, owner
 
     def _differs(self, row: Row, entry: Sequence[Any]) -> bool:

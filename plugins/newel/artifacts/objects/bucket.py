@@ -33,7 +33,7 @@ class Bucket(ABC):
 
     @abstractmethod
     async def put_new(self, key: str, data: bytes, content_type: str) -> None:
-        """Write a small object if no object has that key; else raise Taken."""
+        """Write a small object if no object has that key; else raise KeyExistsError."""
 
     @abstractmethod
     async def get(self, key: str, size: int = 0) -> bytes | None:

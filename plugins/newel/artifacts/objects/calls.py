@@ -26,11 +26,11 @@ class Trouble(Exception):
     """A call failed in a way that may pass. The text names no address and no credential."""
 
 
-class Taken(Exception):
+class KeyExistsError(Exception):
     """An object with that key exists already."""
 
     #: Whether an earlier try may have put it there.
-    again: bool = False
+    was_retried: bool = False
 
 
 class Calls:
@@ -48,7 +48,7 @@ class Calls:
         troubles: list[str] = []
         try:
             async with asyncio.timeout(patience):
-                return await self._tried(call, troubles)
+                return await self._with_retries(call, troubles)
         except TimeoutError:
             why = troubles[-1] if troubles else "no answer"
             raise ArtifactStoreUnavailableError(
@@ -62,15 +62,15 @@ class Calls:
             self._threads.shutdown(wait=False)
             self._threads = None
 
-    async def _tried(self, call: Callable[[], T], troubles: list[str]) -> T:
+    async def _with_retries(self, call: Callable[[], T], troubles: list[str]) -> T:
         pause = _FIRST_PAUSE
         while True:
             try:
                 return await asyncio.get_running_loop().run_in_executor(self._executor(), call)
             except Trouble as trouble:
                 troubles.append(str(trouble))
-            except Taken as taken:
-                taken.again = bool(troubles)
+            except KeyExistsError as error:
+                error.was_retried = bool(troubles)
                 raise
             await asyncio.sleep(pause * (0.5 + random.random()))  # noqa: S311 - so that two do not collide again
             pause = min(pause * 2, _LONGEST_PAUSE)

@@ -9,11 +9,11 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from newel.artifacts.objects.bucket import PART_BYTES, Bucket, Entry
-from newel.artifacts.objects.calls import Calls, Client, Taken, Trouble, each
+from newel.artifacts.objects.calls import Calls, Client, KeyExistsError, Trouble, each
 from newel_kernel import ConfigurationError, FeatureUnavailableError, Json
 
 T = TypeVar("T")
-_PASSES = {408, 429}
+_TRANSIENT = {408, 429}
 
 
 class GcsBucket(Bucket):
@@ -30,9 +30,9 @@ class GcsBucket(Bucket):
                 "artifacts in Google Cloud Storage need google-cloud-storage: pip install 'newel[gcs]'"
             ) from error
         self._client = Client(lambda: storage.Client(**options))
-        self._refused = api.GoogleAPICallError
-        self._unusable = auth.GoogleAuthError
-        self._passing = (
+        self._refusals = api.GoogleAPICallError
+        self._auth_errors = auth.GoogleAuthError
+        self._transient_errors = (
             requests.RequestException, OSError, api.RetryError, auth.TransportError, failures.DataCorruption,
             failures.InvalidResponse,
         )  # fmt: skip
@@ -93,11 +93,11 @@ class GcsBucket(Bucket):
 
     async def entries(self, prefix: str, most: int | None = None) -> list[Entry]:
         """The objects whose keys begin with `prefix`."""
-        return (await self._listed({"prefix": prefix}, most))[0]
+        return (await self._listing({"prefix": prefix}, most))[0]
 
     async def folders(self, prefix: str) -> list[str]:
         """The names below a prefix."""
-        folders = (await self._listed({"prefix": prefix, "delimiter": "/"}, None))[1]
+        folders = (await self._listing({"prefix": prefix, "delimiter": "/"}, None))[1]
         return [one[len(prefix) : -1] for one in folders]
 
     async def delete(self, keys: Sequence[str]) -> None:
@@ -109,7 +109,7 @@ class GcsBucket(Bucket):
         self._calls.close()
         self._client.close()
 
-    async def _listed(self, choice: Json, most: int | None) -> tuple[list[Entry], list[str]]:
+    async def _listing(self, choice: Json, most: int | None) -> tuple[list[Entry], list[str]]:
         """The objects and the folders of a listing: all, or the first `most`, which must be few."""
         entries: list[Entry] = []
         folders: list[str] = []
@@ -125,7 +125,7 @@ class GcsBucket(Bucket):
                 return entries, folders
 
     def _no_bucket(self) -> ConfigurationError:
-        return ConfigurationError(f"there is no bucket gs://{self._name}: make it, or name another one")
+        return ConfigurationError(f"there is no bucket gs://{self._name}: create it, or name another one")
 
     def _page(self, choice: Json, bucket: Any) -> tuple[list[Entry], list[str], str | None]:
         listing = bucket.list_blobs(**choice, **self._once)
@@ -140,11 +140,11 @@ class GcsBucket(Bucket):
     def _ask(self, work: Callable[[Any], T]) -> T | None:
         try:
             return work(self._client.get().bucket(self._name))
-        except self._refused as error:
+        except self._refusals as error:
             failure = self._refusal(error.code, type(error).__name__)
-        except self._passing as error:
+        except self._transient_errors as error:
             failure = self._trouble(error)
-        except self._unusable as error:
+        except self._auth_errors as error:
             failure = ConfigurationError(
                 f"the bucket gs://{self._name} cannot be used ({type(error).__name__}): check the credentials, for "
                 f"example with GOOGLE_APPLICATION_CREDENTIALS or `gcloud auth application-default login`"
@@ -162,10 +162,10 @@ class GcsBucket(Bucket):
         """The error for a refusal; None if the answer says that the object does not exist."""
         status = int(code or 0)
         if status == 412:
-            return Taken()
+            return KeyExistsError()
         if status == 404:
             return None
-        if status in _PASSES or status >= 500 or status < 400:  # below 400: a success that cannot be read
+        if status in _TRANSIENT or status >= 500 or status < 400:  # below 400: a success that cannot be read
             return Trouble(f"{name} {status}")
         return ConfigurationError(
             f"the bucket gs://{self._name} refuses a call ({name}, status {status}): check its name, and what the "

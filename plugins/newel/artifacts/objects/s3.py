@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any
 
 from newel.artifacts.objects.bucket import PART_BYTES, Bucket, Entry
-from newel.artifacts.objects.calls import Calls, Client, Taken, Trouble
+from newel.artifacts.objects.calls import Calls, Client, KeyExistsError, Trouble
 from newel_kernel import ConfigurationError, FeatureUnavailableError, Json
 
 _MISSING = {"404", "NoSuchKey", "NoSuchUpload", "NotFound"}
 _EXISTS = {"412", "PreconditionFailed"}
 #: Errors that pass, besides every status of 500 and above.
-_PASSES = {
+_TRANSIENT = {
     "409", "429", "ConditionalRequestConflict", "InternalError", "OperationAborted", "RequestLimitExceeded",
     "RequestTimeout", "ServiceUnavailable", "SlowDown", "Throttling", "ThrottlingException", "TooManyRequestsException",
 }  # fmt: skip
@@ -74,13 +74,13 @@ class S3Bucket(Bucket):
 
     async def entries(self, prefix: str, most: int | None = None) -> list[Entry]:
         """The objects whose keys begin with `prefix`."""
-        pages = await self._listed({"Prefix": prefix} if most is None else {"Prefix": prefix, "MaxKeys": most}, most)
+        pages = await self._listing({"Prefix": prefix} if most is None else {"Prefix": prefix, "MaxKeys": most}, most)
         listed = [one for page in pages for one in page.get("Contents", ())]
         return [Entry(one["Key"], one["LastModified"].timestamp()) for one in listed]
 
     async def folders(self, prefix: str) -> list[str]:
         """The names below a prefix."""
-        pages = await self._listed({"Prefix": prefix, "Delimiter": "/"})
+        pages = await self._listing({"Prefix": prefix, "Delimiter": "/"})
         return [one["Prefix"][len(prefix) : -1] for page in pages for one in page.get("CommonPrefixes", ())]
 
     async def delete(self, keys: Sequence[str]) -> None:
@@ -102,7 +102,7 @@ class S3Bucket(Bucket):
         self._calls.close()
         self._client.close()
 
-    async def _listed(self, arguments: Json, most: int | None = None) -> list[Json]:
+    async def _listing(self, arguments: Json, most: int | None = None) -> list[Json]:
         """The pages of a listing: all, or those that hold the first `most`, which must be few."""
         pages: list[Json] = []
         token: Json = {}
@@ -114,17 +114,17 @@ class S3Bucket(Bucket):
             token = {"ContinuationToken": page["NextContinuationToken"]}
 
     async def _put_parts(self, key: str, data: bytes, content_type: str) -> None:
-        started = await self._call("create_multipart_upload", {"Key": key, "ContentType": content_type}, _upload_id)
-        upload = {"Key": key, "UploadId": started}
+        upload_id = await self._call("create_multipart_upload", {"Key": key, "ContentType": content_type}, _upload_id)
+        upload = {"Key": key, "UploadId": upload_id}
         parts: list[Json] = []
         for number, start in enumerate(range(0, len(data), PART_BYTES), start=1):
             body = data[start : start + PART_BYTES]
             tag = await self._call("upload_part", {**upload, "PartNumber": number, "Body": body}, _tag)
             parts.append({"PartNumber": number, "ETag": tag})
-        done = await self._call("complete_multipart_upload", {**upload, "MultipartUpload": {"Parts": parts}})
+        result = await self._call("complete_multipart_upload", {**upload, "MultipartUpload": {"Parts": parts}})
         # If the answer to an earlier try was lost, the upload is gone, but its object exists.
-        if done is None and await self._call("head_object", {"Key": key}) is None:
-            raise ConfigurationError(f"the upload of {self.uri(key)} was ended by somebody else; save it again")
+        if result is None and await self._call("head_object", {"Key": key}) is None:
+            raise ConfigurationError(f"the upload of {self.uri(key)} was aborted by another client; save it again")
 
     async def _call(self, operation: str, arguments: Json, take: Callable[[Json], Any] = dict) -> Any:
         """The answer to an operation, as `take` reads it; None if the object does not exist."""
@@ -152,10 +152,10 @@ class S3Bucket(Bucket):
         code = str(response.get("Error", {}).get("Code", ""))
         status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         if code in _EXISTS or status == 412:
-            return Taken(operation)
+            return KeyExistsError(operation)
         if code in _MISSING:
             return None
-        if code in _PASSES or status >= 500 or status == 429:
+        if code in _TRANSIENT or status >= 500 or status == 429:
             return Trouble(f"{operation}: {code} {status}")
         return ConfigurationError(
             f"the bucket s3://{self._name} refuses {operation} ({code}, status {status}): check its name and region, "
@@ -183,10 +183,10 @@ def _body(answer: Json) -> bytes:
 
 def _all_deleted(answer: Json) -> None:
     """Raise Trouble if some objects were not deleted, so that the call is tried again."""
-    codes = sorted({str(one.get("Code")) for one in _failed(answer)})
+    codes = sorted({str(one.get("Code")) for one in _errors(answer)})
     if codes:
         raise Trouble(f"delete_objects: {', '.join(codes)}")
 
 
-def _failed(answer: Json) -> Iterator[Json]:
+def _errors(answer: Json) -> Iterator[Json]:
     return (one for one in answer.get("Errors", ()) if one.get("Code") not in _MISSING)

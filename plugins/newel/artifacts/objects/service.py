@@ -15,7 +15,7 @@ from typing import NamedTuple
 from newel.artifacts.base_artifact_service import ArtifactVersion
 from newel.artifacts.contract import ArtifactStore, StoredVersion
 from newel.artifacts.objects.bucket import Bucket
-from newel.artifacts.objects.calls import Taken, each
+from newel.artifacts.objects.calls import KeyExistsError, each
 from newel.artifacts.objects.keys import (
     ARTIFACTS,
     DATA,
@@ -174,13 +174,13 @@ class ObjectArtifactService(ArtifactStore):
         entries = await self._bucket.entries(folder)
         old = {entry.key for entry in entries if entry.modified < before and f"/{DATA}" in entry.key}
         if old:
-            again = [entry.key for entry in await self._bucket.entries(folder) if _is_record(entry.key)]
-            records = await each(again, self._read)
+            record_keys = [entry.key for entry in await self._bucket.entries(folder) if _is_record(entry.key)]
+            records = await each(record_keys, self._read)
             old -= {record["data"] for record in records if record is not None}
         if delete:
             await self._bucket.delete(sorted(old))
-        ended = await self._bucket.unfinished(folder, before, delete=delete)
-        return [self._bucket.uri(key) for key in (*sorted(old), *ended)]
+        uploads = await self._bucket.unfinished(folder, before, delete=delete)
+        return [self._bucket.uri(key) for key in (*sorted(old), *uploads)]
 
     async def close(self) -> None:
         """Close the connections; the next call opens others."""
@@ -197,8 +197,8 @@ class ObjectArtifactService(ArtifactStore):
             try:
                 await self._bucket.put_new(key, record, _JSON)
                 return number
-            except Taken as taken:
-                mine = await self._read(key) if taken.again else None
+            except KeyExistsError as error:
+                mine = await self._read(key) if error.was_retried else None
                 if mine is not None and mine["id"] == id_:
                     return number
             number = max(number, await self._latest(place.records)) + 1

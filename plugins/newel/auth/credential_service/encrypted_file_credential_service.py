@@ -89,8 +89,8 @@ class EncryptedFileCredentialService(BaseCredentialService):
             entries = None
         if not isinstance(entries, dict):
             raise CredentialStoreError(
-                f"the credentials in {self._path} cannot be decrypted: the key is another one, or the file is damaged; "
-                f"give the old key after the new one to rotate keys, or move the file away to begin anew"
+                f"the credentials in {self._path} cannot be decrypted: the key is wrong, or the file is damaged; "
+                f"give the old key after the new one to rotate keys, or move the file away to start over"
             )
         return entries
 

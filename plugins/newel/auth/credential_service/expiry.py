@@ -6,11 +6,11 @@ from newel_kernel import Json, seam
 from newel_types import AuthCredential
 
 #: The extra field of an AuthCredential with the time at which it expires, in seconds since the epoch.
-UNTIL = "kept_until"
+EXPIRY_FIELD = "kept_until"
 
 
 def is_over(entry: AuthCredential | Json) -> bool:
     """Whether an entry (a credential, or its JSON) has expired."""
     fields = entry if isinstance(entry, dict) else entry.model_extra or {}
-    until = fields.get(UNTIL)
+    until = fields.get(EXPIRY_FIELD)
     return isinstance(until, (int, float)) and until < seam.clock()

@@ -38,7 +38,7 @@ def cipher_of(source: str) -> MultiFernet:
     if not colon or not name:
         raise CredentialStoreError("key is env:VARIABLE, file:/path or keyring:name, not the key itself")
     if reader is None:
-        raise CredentialStoreError(f"{kind!r} is no source of keys: write env:VARIABLE, file:/path or keyring:name")
+        raise CredentialStoreError(f"{kind!r} is not a source of keys: write env:VARIABLE, file:/path or keyring:name")
     keys = reader(name, lambda: Fernet.generate_key().decode()).replace(",", " ").split()
     try:
         ciphers = [Fernet(key) for key in keys]
@@ -76,7 +76,7 @@ def _make_file(path: Path, key: str) -> None:
         with suppress(FileExistsError):
             os.link(part, path)
     except OSError as error:
-        raise CredentialStoreError(f"the key file {path} cannot be made: {error.strerror}") from None
+        raise CredentialStoreError(f"the key file {path} cannot be created: {error.strerror}") from None
     finally:
         part.unlink(missing_ok=True)
 

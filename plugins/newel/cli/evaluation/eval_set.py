@@ -110,7 +110,7 @@ def _add(
         try:
             manager.add_eval_case(app, eval_set_id, case)
         except NotFoundError as error:
-            raise click.ClickException(f"{error}; make it with `newel eval_set create`") from error
+            raise click.ClickException(f"{error}; create it with `newel eval_set create`") from error
         click.echo(f"Eval case '{case.eval_id}' added to eval set '{eval_set_id}'.")
 
 

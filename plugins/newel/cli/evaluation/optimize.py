@@ -38,7 +38,7 @@ _THIN = "-" * 80
     help="optimizer_model, max_metric_calls, reflection_minibatch_size, run_dir, seed.",
 )  # fmt: skip
 @click.option("--print_detailed_results", is_flag=True, help="Print what the search says of every candidate.")
-@click.option("--resume", metavar="RUN", help="Go on with a search that was cut short, by its folder.")
+@click.option("--resume", metavar="RUN", help="Continue a search that was cut short, by its folder.")
 @click.option("--log_level", default="WARNING", show_default=True, help="Level of the log on stderr.")
 @click.pass_context
 def optimize(

@@ -127,7 +127,7 @@ def statuses(units: Sequence[UnitResult]) -> set[str]:
 def say_how_to_resume(path: Path, why: str) -> None:
     """Say where the finished work of this command is, and which command continues it."""
     click.echo(f"{why}; everything finished so far is in {path}", err=True)
-    click.echo(f"go on with: newel {shlex.join([*_without_resume(sys.argv[1:]), f'--resume={path}'])}", err=True)
+    click.echo(f"continue with: newel {shlex.join([*_without_resume(sys.argv[1:]), f'--resume={path}'])}", err=True)
 
 
 def _without_resume(words: Sequence[str]) -> list[str]:

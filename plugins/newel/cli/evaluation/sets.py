@@ -104,8 +104,8 @@ def _from_file(name: str) -> EvalSet:
             return foreign
         if path.suffix != ".json":
             raise ConfigurationError(
-                f"{name} is no *.evalset.json, and no installed plugin reads it; `pip install newel-importers` brings "
-                f"readers of pydantic-evals, openai-evals and promptfoo"
+                f"{name} is not an *.evalset.json, and no installed plugin reads it; `pip install newel-importers` "
+                f"brings readers of pydantic-evals, openai-evals and promptfoo"
             )
     return load_eval_set_from_file(path, path.name.removesuffix(".json").removesuffix(".test").removesuffix(".evalset"))
 

@@ -68,7 +68,7 @@ class CloudClient:
         try:
             return json.loads(reply.body or b"{}")
         except ValueError:
-            raise CloudError(f"{reply.url} answered with something that is no JSON") from None
+            raise CloudError(f"{reply.url} answered with something that is not JSON") from None
 
     def ask(self, method: str, path: str, body: bytes | IO[bytes] | None = None, content_type: str = "") -> Reply:
         """The raw answer."""

@@ -37,7 +37,7 @@ async def spoken_by_the_cloud(text: str, config: GenerateContentConfig, rate: in
         with wave.open(io.BytesIO(data)) as file:
             samples: bytes = file.readframes(file.getnframes())
     except (wave.Error, EOFError) as error:
-        raise CloudError(f"text-to-speech gave a sound that cannot be read: {error}") from None
+        raise CloudError(f"text-to-speech returned audio that cannot be read: {error}") from None
     return samples
 
 

@@ -42,7 +42,7 @@ class VertexEvaluator(Evaluator):
         """Have every turn judged, or the conversation as a whole."""
         name = self._metric.metric_name
         if name == COHERENCE and expected_invocations is None:
-            raise ValueError(f"{name} compares with expected invocations, and there are none")
+            raise ValueError(f"{name} compares with expected invocations, but there are none")
         pairs = paired(actual_invocations, expected_invocations)
         if not pairs:
             return EvaluationResult()

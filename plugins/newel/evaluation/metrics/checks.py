@@ -14,7 +14,7 @@ def register_metrics() -> list[Metric]:
         Metric(
             name="contains",
             load=evaluator("checks:Contains"),
-            description="Whether an answer has a text, or each of a list.",
+            description="Whether an answer contains a text, or each text of a list.",
         ),
         Metric(
             name="regex",
@@ -24,7 +24,7 @@ def register_metrics() -> list[Metric]:
         Metric(
             name="equals",
             load=evaluator("checks:Equals"),
-            description="Whether an answer is a text.",
+            description="Whether an answer equals a text.",
         ),
         Metric(
             name="json_schema",
@@ -34,7 +34,7 @@ def register_metrics() -> list[Metric]:
         Metric(
             name="numeric_tolerance",
             load=evaluator("checks:NumberIsNear"),
-            description="Whether an answer has a number near another.",
+            description="Whether an answer has a number close to another.",
         ),
         Metric(
             name="refuses",

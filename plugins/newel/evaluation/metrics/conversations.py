@@ -14,13 +14,13 @@ def register_metrics() -> list[Metric]:
         Metric(
             name="multi_turn_task_success_v1",
             load=evaluator("multi_turn:MultiTurnTaskSuccessV1Evaluator"),
-            description="Whether the user got what was asked for.",
+            description="Whether the user got what they asked for.",
             needs_judge=True,
         ),
         Metric(
             name="multi_turn_trajectory_quality_v1",
             load=evaluator("multi_turn:MultiTurnTrajectoryQualityV1Evaluator"),
-            description="Whether the way to the goal was sound.",
+            description="Whether the path to the goal was sound.",
             needs_judge=True,
         ),
         Metric(

@@ -29,7 +29,7 @@ def register_metrics() -> list[Metric]:
         Metric(
             name="hallucinations_v1",
             load=evaluator("hallucinations_v1:HallucinationsV1Evaluator"),
-            description="How many sentences rest on what the agent knew.",
+            description="How many sentences the agent's context supports.",
             needs_judge=True,
         ),
         Metric(

@@ -57,7 +57,7 @@ class Cassette:
             try:
                 self._take(line)
             except (ValueError, KeyError, TypeError) as error:
-                raise ConfigurationError(f"{self.path}:{number}: no recorded answer: {error}") from None
+                raise ConfigurationError(f"{self.path}:{number}: not a recorded answer: {error}") from None
         if last:
             self._end(last)
 

@@ -61,8 +61,8 @@ class Engine:
             if before["sets"] != header["sets"] or before["metrics"] != header["metrics"]:
                 self.file.close()
                 raise ConfigurationError(
-                    f"{path} is a run of other cases or metrics; give the sets and the config that it began with, or "
-                    f"start a new run"
+                    f"{path} is a run of other cases or metrics; give the sets and the config that it was started "
+                    f"with, or start a new run"
                 )
             self.run_id, self.created = before["run_id"], before["created"]
 

@@ -129,19 +129,19 @@ async def evaluate(
 
 def _check(agent: object, sets: Sequence[object], config: object, more: Iterable[str]) -> None:
     """Refuse arguments of wrong types, and unknown options, which nothing would read."""
-    strange = next((one for one in sets if not isinstance(one, EvalSet)), None)
+    wrong_set = next((one for one in sets if not isinstance(one, EvalSet)), None)
     options = EvaluateOptions.__annotations__
     unknown = next((name for name in more if name not in options), None)
     if unknown is not None:
         hint = did_you_mean(unknown, options) or did_you_mean(unknown, RunOptions.model_fields)
         raise ConfigurationError(
-            f"evaluate has no option {unknown!r}{hint} (what a run may be told stands in options=RunOptions(...))"
+            f"evaluate has no option {unknown!r}{hint} (the options of a run go in options=RunOptions(...))"
         )
     if agent is not None and not isinstance(agent, BaseAgent):
         raise ConfigurationError(f"evaluate got {agent!r} as the agent; give an agent, or app=")
-    if strange is not None:
+    if wrong_set is not None:
         raise ConfigurationError(
-            f"evaluate got {strange!r} as an eval set; give an EvalSet, such as EvalSet.model_validate_json(text)"
+            f"evaluate got {wrong_set!r} as an eval set; give an EvalSet, such as EvalSet.model_validate_json(text)"
         )
     if config is not None and not isinstance(config, EvalConfig):
         raise ConfigurationError(f"evaluate got {config!r} as the config; give an EvalConfig(criteria=...)")

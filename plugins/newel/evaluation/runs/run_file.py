@@ -51,7 +51,7 @@ class RunFile:
             # Unbuffered, so that closing never writes; appending, so that nothing is written over.
             return FileIO(self.path, "a" if resume else "x")
         except FileExistsError:
-            raise ConfigurationError(f"there is a run {self.path} already; resume it with --resume") from None
+            raise ConfigurationError(f"the run {self.path} already exists; resume it with --resume") from None
 
     def _index(self) -> dict[str, Any]:
         """Read the file, and cut off what a crash left half-written; return the header."""
@@ -64,7 +64,7 @@ class RunFile:
                 continue
             self._place(record, (offset, length))
         if header is None or header.get("run") != VERSION:
-            raise ConfigurationError(f"{self.path} is no file of a run")
+            raise ConfigurationError(f"{self.path} is not a run file")
         if end < self.path.stat().st_size:
             with self.path.open("r+b") as file:
                 file.truncate(end)
@@ -143,7 +143,7 @@ class RunFile:
         except OSError as error:
             os.ftruncate(descriptor, offset)  # leave no half line
             raise RunFileError(
-                f"{self.path} cannot be written: {error.strerror or error}; make room and go on with --resume"
+                f"{self.path} cannot be written: {error.strerror or error}; free some space and continue with --resume"
             ) from error
         return offset, len(line)
 

@@ -77,14 +77,14 @@ class LlmAudioUserSimulator(UserSimulator):
 
     async def to_audio_content(self, text: str) -> Content:
         """`text` as a message of the user: 16-bit PCM at 16 kHz, after the text where the config includes it."""
-        data, rate = await self._spoken(text)
+        data, rate = await self._speech(text)
         if not data:
-            raise RuntimeError(f"the model {self.settings.audio_model!r} that speaks for the user gave no sound")
+            raise RuntimeError(f"the model {self.settings.audio_model!r} that speaks for the user gave no audio")
         sound = Blob(mime_type=f"audio/pcm;rate={RATE}", data=_at(data, rate))
         words = [Part(text=text)] if self.settings.include_text_with_audio else []
         return Content(role="user", parts=[*words, Part(inline_data=sound)])
 
-    async def _spoken(self, text: str) -> tuple[bytes, int]:
+    async def _speech(self, text: str) -> tuple[bytes, int]:
         """Samples and their rate."""
         settings = self.settings
         if settings.audio_model == CLOUD_TTS:

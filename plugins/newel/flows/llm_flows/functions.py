@@ -117,7 +117,7 @@ def find_matching_function_call(
 def merge_parallel_function_response_events(function_response_events: Sequence[Event]) -> Event:
     """One event of several results: the parts in order, the actions merged key by key. Raises ValueError for none."""
     if not function_response_events:
-        raise ValueError("there is no event of results to merge")
+        raise ValueError("there is no result event to merge")
     return merge_results(function_response_events)
 
 

@@ -32,7 +32,7 @@ def go_away(session: LiveSession) -> InStep:
     leaving = False
     timer: asyncio.TimerHandle | None = None
 
-    def turn_over() -> None:
+    def reconnect() -> None:
         nonlocal leaving
         if leaving:
             leaving = False
@@ -47,9 +47,9 @@ def go_away(session: LiveSession) -> InStep:
                 _log.warning("the service is about to close the live connection, and has given no handle to resume by")
                 return
             leaving = True
-            timer = asyncio.get_running_loop().call_later(_seconds(response.go_away.time_left), turn_over)
+            timer = asyncio.get_running_loop().call_later(_seconds(response.go_away.time_left), reconnect)
         if leaving and not session.due:
-            turn_over()
+            reconnect()
 
     return step
 

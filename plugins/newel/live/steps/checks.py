@@ -55,16 +55,16 @@ def _check_type(mime_type: str | None, live: LiveCapabilities | None) -> None:
     kind = mime_type.partition(";")[0].strip().lower()
     if kind.startswith("image/"):
         if live is not None and not live.images:
-            raise ValueError(f"the model takes no images while the user speaks, and {mime_type!r} was sent")
+            raise ValueError(f"the model takes no images while the user speaks, but {mime_type!r} was sent")
         if kind not in _IMAGES:
-            raise ValueError(f"the MIME type {mime_type!r} is none of {', '.join(_IMAGES)}")
+            raise ValueError(f"the MIME type {mime_type!r} is not one of {', '.join(_IMAGES)}")
         return
     if kind not in ("audio/pcm", "audio/l16", "audio/x-raw"):
         raise ValueError(f"the MIME type {mime_type!r} is unknown: send 'audio/pcm;rate=16000' or 'image/jpeg'")
     match = _RATE.search(mime_type)
     if live is not None and match and int(match[1]) not in live.input_rates:
         rates = ", ".join(map(str, live.input_rates))
-        raise ValueError(f"the model takes audio of {rates} Hz, and {match[1]} Hz was sent")
+        raise ValueError(f"the model takes audio of {rates} Hz, but {match[1]} Hz was sent")
 
 
 def _check_content(content: Content, error: type[ValueError]) -> None:

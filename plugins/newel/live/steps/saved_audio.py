@@ -66,7 +66,7 @@ _RECORDINGS: Key[Recordings] = Key("recordings", Recordings)
 
 def make_out(session: LiveSession) -> OutStep | None:
     """The step that keeps what the user says."""
-    if not _wanted(session):
+    if not _is_saving(session):
         return None
     recording, most = session.ctx.stash[_RECORDINGS].user, session.settings.saved_bytes
 
@@ -81,7 +81,7 @@ def make_out(session: LiveSession) -> OutStep | None:
 
 def make_in(session: LiveSession) -> InStep | None:
     """The step that keeps what the model says, and writes both where a turn ends."""
-    if not _wanted(session):
+    if not _is_saving(session):
         return None
     recordings, most = session.ctx.stash[_RECORDINGS], session.settings.saved_bytes
 
@@ -104,7 +104,7 @@ def make_in(session: LiveSession) -> InStep | None:
     return step
 
 
-def _wanted(session: LiveSession) -> bool:
+def _is_saving(session: LiveSession) -> bool:
     return session.ctx.run_config.save_live_blob and session.ctx.artifact_service is not None
 
 

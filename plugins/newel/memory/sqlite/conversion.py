@@ -19,8 +19,8 @@ _LAST = "conversion.tables"
 
 def begin(connection: sqlite3.Connection, embedder: Embedder) -> Vectors:
     """The new tables; those of a conversion that did not end are dropped."""
-    has, last = vectors.stored(connection), _last(connection)
-    used = has.tables if has is not None else 0
+    current, last = vectors.stored(connection), _last(connection)
+    used = current.tables if current is not None else 0
     for number in {last, used + 1} - {used}:  # the second: of a conversion that an earlier release began
         vectors.drop(connection, number)
     tables = vectors.make(connection, embedder, max(last, used) + 1)
@@ -38,8 +38,8 @@ def _check_last(connection: sqlite3.Connection, into: Vectors) -> None:
     """Raise MemoryStoreError where another conversion, or the writing of the first vectors, began meanwhile."""
     if _last(connection) != into.tables:
         raise MemoryStoreError(
-            "another reindex() of this memory began meanwhile, and this one has ended: open the memory with the "
-            "embedder of that one, or call reindex() again when it has ended"
+            "another reindex() of this memory began in the meantime, and this one has stopped: open the memory with "
+            "the embedder of that one, or call reindex() again when it has ended"
         )
 
 

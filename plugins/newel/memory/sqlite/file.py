@@ -70,7 +70,7 @@ class MemoryFile:
         with self._writing, self._explained("written"):
             return _within(self._open(), "BEGIN IMMEDIATE", change)
 
-    def rid(self) -> None:
+    def purge(self) -> None:
         """Purge deleted data from the file: from the index, and from the write-ahead log."""
         self._check()
         with self._writing, self._explained("written"):

@@ -25,7 +25,7 @@ def _open_in(uri: str, composition: Composition) -> sqlite.SqliteMemoryService:
         return _open(uri)
     if options:
         raise ConfigurationError(
-            f"the URI of a memory in SQLite takes embedder=NAME alone: leave {', '.join(options)} out of {uri!r}"
+            f"the URI of a memory in SQLite takes only embedder=NAME: leave {', '.join(options)} out of {uri!r}"
         )
     return sqlite.SqliteMemoryService(place, embedder=composition.registry.find(EmbedderFactory, embedder).create())
 

@@ -155,23 +155,24 @@ class SqliteMemoryService(BaseMemoryService):
         checked((app, user, session, *(keys or ())))
         count = await asyncio.to_thread(self._file.write, lambda db: forget(db, app, user, session, keys))
         if count:
-            await asyncio.to_thread(self._file.rid)
+            await asyncio.to_thread(self._file.purge)
         return count
 
     def _search(
         self, db: sqlite3.Connection, app: str, user: str, query: str, vector: array[float] | None, limit: int,
         filter: MemoryFilter | None,
     ) -> list[MemoryEntry]:  # fmt: skip
-        has = vectors.agreed(db, self._embedder)
+        current = vectors.agreed(db, self._embedder)
         owner = db.execute("SELECT number FROM owners WHERE app = ? AND user = ?", (app, user)).fetchone()
         if owner is None:
             return []
         where = conditions(owner[0], filter)
-        if has is None or vector is None:
+        if current is None or vector is None:
             ranked = by_words(db, where, query, limit).entries
         else:
             words = by_words(db, where, query, depth(limit))
-            near = vectors.nearest(db, has, vector.tobytes(), where, depth(limit), [one for one, _ in words.entries])
+            others = [number for number, _ in words.entries]
+            near = vectors.nearest(db, current, vector.tobytes(), where, depth(limit), others)
             ranked = fused(words, near, limit)
         marks = ", ".join("?" * len(ranked))
         rows = db.execute(  # by their numbers: the plus keeps SQLite from reading all that the user has

@@ -55,14 +55,14 @@ def stored(connection: sqlite3.Connection) -> Vectors | None:
 
 def agreed(connection: sqlite3.Connection, embedder: Embedder | None) -> Vectors | None:
     """The file's vectors, where they are the embedder's; raises EmbedderMismatchError where they are not."""
-    has = stored(connection)
-    if has is None:
+    current = stored(connection)
+    if current is None:
         if embedder is not None and connection.execute("SELECT 1 FROM entries LIMIT 1").fetchone():
             raise no_vectors()
         return None
-    if not has.are_of(embedder):
-        raise other_vectors(has.name, has.dimension, embedder)
-    return has
+    if not current.are_of(embedder):
+        raise other_vectors(current.name, current.dimension, embedder)
+    return current
 
 
 def make(connection: sqlite3.Connection, embedder: Embedder, number: int) -> Vectors:

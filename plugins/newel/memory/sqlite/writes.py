@@ -29,30 +29,30 @@ class Addition:
         self, connection: sqlite3.Connection, embedder: Embedder | None, embedded: Mapping[str, bytes]
     ) -> list[str]:
         """Write the rows; where texts have no vector yet, write nothing and return those."""
-        has = vectors.agreed(connection, embedder)
+        current = vectors.agreed(connection, embedder)
         owner = _owner(connection, self.app, self.user)
-        there = _entries(connection, owner, self.session) if owner is not None else {}
+        stored = _entries(connection, owner, self.session) if owner is not None else {}
         rows = {row.key: row for row in self.rows}
-        new = [row for key, row in rows.items() if key not in there or self._differs(row, there[key])]
+        new = [row for key, row in rows.items() if key not in stored or self._differs(row, stored[key])]
         if embedder is not None:
             texts = list({row.text: None for row in new if row.text not in embedded})
             if texts:
                 return texts
-        old = [there[row.key][0] for row in new if row.key in there]
+        old = [stored[row.key][0] for row in new if row.key in stored]
         if self.existing is Existing.WHOLE_SESSION:
-            old += [entry[0] for key, entry in there.items() if key not in rows]
+            old += [entry[0] for key, entry in stored.items() if key not in rows]
         _delete(connection, old)
         if not new:
             return []
-        if has is None and embedder is not None:
-            has = begin(connection, embedder)
-            vectors.adopt(connection, has)
+        if current is None and embedder is not None:
+            current = begin(connection, embedder)
+            vectors.adopt(connection, current)
         if owner is None:
             owner = _new_owner(connection, self.app, self.user)
         for row in new:
             number = _insert(connection, owner, self.session, row)
-            if has is not None:
-                vectors.put(connection, has, number, owner, embedded[row.text])
+            if current is not None:
+                vectors.put(connection, current, number, owner, embedded[row.text])
         return []
 
     def _differs(self, row: Row, entry: tuple[int, bytes, str]) -> bool:

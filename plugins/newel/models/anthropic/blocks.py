@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from newel.models.anthropic.media import Say, by_uri, inline, kind_of, text_block
+from newel.models.anthropic.media import Report, by_uri, inline, kind_of, text_block
 from newel.models.wire.signatures import kept_for, signature_of
 from newel_kernel import Json
 from newel_types import CodeExecutionResult, ExecutableCode, FunctionResponse, FunctionResponsePart, Part
@@ -27,7 +27,7 @@ class Media:
     in_results: frozenset[str]
 
 
-def assistant_blocks(part: Part, say: Say) -> Iterator[Json]:
+def assistant_blocks(part: Part, report: Report) -> Iterator[Json]:
     """A model's part as blocks, except calls. A thought goes back to its own provider unchanged, or not at all."""
     if part.thought:
         if (block := _thinking(part)) is not None:
@@ -38,10 +38,10 @@ def assistant_blocks(part: Part, say: Say) -> Iterator[Json]:
     elif part.executable_code is not None or part.code_execution_result is not None:
         yield from _code(part.executable_code, part.code_execution_result)
     elif part.inline_data is not None or part.file_data is not None:
-        yield from _of_model(part, say)
+        yield from _of_model(part, report)
 
 
-def user_blocks(part: Part, media: Media, say: Say) -> Iterator[Json]:
+def user_blocks(part: Part, media: Media, report: Report) -> Iterator[Json]:
     """A user's part as blocks, except results of tools."""
     if part.thought:
         return
@@ -49,9 +49,9 @@ def user_blocks(part: Part, media: Media, say: Say) -> Iterator[Json]:
     if part.text is not None:
         block = text_block(part.text)
     elif (blob := part.inline_data) is not None:
-        block = inline(blob.data, blob.mime_type, blob.display_name, media.in_messages, say)
+        block = inline(blob.data, blob.mime_type, blob.display_name, media.in_messages, report)
     elif (file := part.file_data) is not None:
-        block = by_uri(file.file_uri, file.mime_type, file.display_name, media.in_messages, say)
+        block = by_uri(file.file_uri, file.mime_type, file.display_name, media.in_messages, report)
     if block is not None and (block["type"] != "text" or block["text"].strip()):
         yield block
     yield from _code(part.executable_code, part.code_execution_result)
@@ -62,23 +62,23 @@ def is_failure(content: Json) -> bool:
     return set(content) == {"error"} or content.get("isError") is True
 
 
-def result_blocks(response: FunctionResponse, call_id: str, media: Media, say: Say) -> tuple[Json, list[Json]]:
+def result_blocks(response: FunctionResponse, call_id: str, media: Media, report: Report) -> tuple[Json, list[Json]]:
     """The tool_result of a response with its media, and the blocks that may not be in it.
 
     The service allows only text in the result of a failure.
     """
     content = response.response or {}
     texts = [text_block(result_text(content))]
-    others = [medium for part in response.parts or () if (medium := _medium(part, media, say)) is not None]
+    others = [medium for part in response.parts or () if (medium := _medium(part, media, report)) is not None]
     block: Json = {"type": "tool_result", "tool_use_id": call_id}
     if is_failure(content):
         return {**block, "content": texts, "is_error": True}, others
     return {**block, "content": [*texts, *others]}, []
 
 
-def orphan_blocks(response: FunctionResponse, media: Media, say: Say) -> list[Json]:
+def orphan_blocks(response: FunctionResponse, media: Media, report: Report) -> list[Json]:
     """A result as text, because its call is not in the request or already has a result."""
-    block, others = result_blocks(response, "", media, say)
+    block, others = result_blocks(response, "", media, report)
     blocks = [text_block(f"[result of {response.name}]"), *block["content"], *others]
     return blocks
 
@@ -122,20 +122,20 @@ def _code(code: ExecutableCode | None, result: CodeExecutionResult | None) -> It
         yield text_block(f"```\n{result.output}\n```")
 
 
-def _of_model(part: Part, say: Say) -> Iterator[Json]:
+def _of_model(part: Part, report: Report) -> Iterator[Json]:
     """Media that the model made: its messages hold text only."""
     blob = part.inline_data
     if blob is not None and kind_of(blob.mime_type or "") == "text" and blob.data and blob.data.strip():
         yield text_block(blob.data.decode("utf-8", "replace"))
         return
     mime = (part.inline_data or part.file_data).mime_type  # type: ignore[union-attr]
-    say("media of the model", f"{mime} in a message of the model cannot be sent; it is left out")
+    report("media of the model", f"{mime} in a message of the model cannot be sent; it is left out")
 
 
-def _medium(part: FunctionResponsePart, media: Media, say: Say) -> Json | None:
+def _medium(part: FunctionResponsePart, media: Media, report: Report) -> Json | None:
     block: Json | None = None
     if (blob := part.inline_data) is not None:
-        block = inline(blob.data, blob.mime_type, blob.display_name, media.in_results, say)
+        block = inline(blob.data, blob.mime_type, blob.display_name, media.in_results, report)
     elif (file := part.file_data) is not None:
-        block = by_uri(file.file_uri, file.mime_type, file.display_name, media.in_results, say)
+        block = by_uri(file.file_uri, file.mime_type, file.display_name, media.in_results, report)
     return block if block is not None and (block["type"] != "text" or block["text"]) else None

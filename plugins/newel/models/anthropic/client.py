@@ -132,7 +132,7 @@ class Call:
             try:
                 return json.loads(content)
             except ValueError as error:
-                raise self.service.malformed(f"no JSON: {content[:200].decode('utf-8', 'replace')}") from error
+                raise self.service.malformed(f"not JSON: {content[:200].decode('utf-8', 'replace')}") from error
 
     async def events(self) -> AsyncGenerator[Any, None]:
         """The events of a streamed answer. Closing the generator closes the HTTP response."""
@@ -153,7 +153,7 @@ class Call:
         try:
             return json.loads(data)
         except ValueError as error:
-            raise self.service.malformed(f"an event that is no JSON: {data[:200]}") from error
+            raise self.service.malformed(f"an event that is not JSON: {data[:200]}") from error
 
     @asynccontextmanager
     async def _sent(self, body: Json) -> AsyncIterator[Any]:

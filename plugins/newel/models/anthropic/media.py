@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from newel_kernel import Json
 
 #: Reports once that something is left out; takes the setting or kind, and a sentence.
-Say: TypeAlias = Callable[[str, str], None]
+Report: TypeAlias = Callable[[str, str], None]
 
 #: The first bytes of the image types that the service takes.
 _IMAGES = ((b"\x89PNG", "image/png"), (b"\xff\xd8", "image/jpeg"), (b"GIF8", "image/gif"), (b"RIFF", "image/webp"))
@@ -29,7 +29,9 @@ def text_block(text: str) -> Json:
     return {"type": "text", "text": text}
 
 
-def inline(data: bytes | None, mime_type: str | None, title: str | None, allowed: frozenset[str], say: Say) -> Json:
+def inline(
+    data: bytes | None, mime_type: str | None, title: str | None, allowed: frozenset[str], report: Report
+) -> Json:
     """The block of inline bytes; a text that names the kind where the model does not take it."""
     mime = _plain(mime_type)
     kind = kind_of(mime)
@@ -43,10 +45,10 @@ def inline(data: bytes | None, mime_type: str | None, title: str | None, allowed
         seen = next((one for start, one in _IMAGES if data.startswith(start)), None)
         if kind == "image" and seen is not None:  # the bytes decide, whatever type is declared
             return {"type": "image", "source": {"type": "base64", "media_type": seen, "data": encoded}}
-    return _left_out(mime, kind, say)
+    return _left_out(mime, kind, report)
 
 
-def by_uri(uri: str | None, mime_type: str | None, title: str | None, allowed: frozenset[str], say: Say) -> Json:
+def by_uri(uri: str | None, mime_type: str | None, title: str | None, allowed: frozenset[str], report: Report) -> Json:
     """The block of a file by its URI: https, or the id of one of Anthropic's files."""
     uri = uri or ""
     mime = _plain(mime_type or mimetypes.guess_type(urlsplit(uri).path)[0])
@@ -57,8 +59,8 @@ def by_uri(uri: str | None, mime_type: str | None, title: str | None, allowed: f
     if kind in ("image", "pdf") and kind in allowed and uri.startswith("https://"):
         source = {"type": "url", "url": uri}
         return {"type": "image", "source": source} if kind == "image" else _document(source, title)
-    scheme = urlsplit(uri).scheme or "such"
-    say(f"{kind} by URI", f"a file of the type {mime} cannot be sent by its {scheme} URI; the URI is sent as text")
+    scheme = urlsplit(uri).scheme or "relative"
+    report(f"{kind} by URI", f"a file of the type {mime} cannot be sent by its {scheme} URI; the URI is sent as text")
     return text_block(f"[file {uri} ({mime})]")
 
 
@@ -79,8 +81,8 @@ def _document(source: Json, title: str | None) -> Json:
     return {"type": "document", "source": source, **({"title": title} if title and title.strip() else {})}
 
 
-def _left_out(mime: str, kind: str, say: Say) -> Json:
-    say(kind, f"{kind} of the type {mime} cannot be sent to this model; a note stands in its place")
+def _left_out(mime: str, kind: str, report: Report) -> Json:
+    report(kind, f"{kind} of the type {mime} cannot be sent to this model; a note is sent in its place")
     return text_block(f"[{mime} left out: this model takes no such {kind}]")
 
 

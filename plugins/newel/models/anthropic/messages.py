@@ -11,7 +11,7 @@ from newel.models.anthropic.blocks import (
     unanswered,
     user_blocks,
 )
-from newel.models.anthropic.media import Say, text_block
+from newel.models.anthropic.media import Report, text_block
 from newel.models.wire.names import CallIds, Names
 from newel_kernel import Json
 from newel_types import Content, Part
@@ -28,8 +28,8 @@ class Messages:
     Consecutive contents of one role are one message. A message that is in `_closed` does not change.
     """
 
-    def __init__(self, media: Media, say: Say) -> None:
-        self._media, self._say = media, say
+    def __init__(self, media: Media, report: Report) -> None:
+        self._media, self._report = media, report
         self._names = Names()
         self._ids = CallIds()
         self._closed: list[Json] = []
@@ -43,7 +43,7 @@ class Messages:
     def copy(self) -> Messages:
         """A copy that can grow without changing this one."""
         new = Messages.__new__(Messages)
-        new._media, new._say, new._names, new._role = self._media, self._say, self._names, self._role
+        new._media, new._report, new._names, new._role = self._media, self._report, self._names, self._role
         new._ids = self._ids.copy()
         new._closed = self._closed.copy()
         new._results, new._blocks = self._results.copy(), self._blocks.copy()
@@ -77,7 +77,7 @@ class Messages:
     def _add_model(self, part: Part) -> None:
         call = part.function_call
         if call is None:
-            for block in assistant_blocks(part, self._say):
+            for block in assistant_blocks(part, self._report):
                 self._turn("assistant")
                 self._blocks.append(block)
             return
@@ -90,16 +90,16 @@ class Messages:
     def _add_user(self, part: Part) -> None:
         response = part.function_response
         if response is None:
-            for block in user_blocks(part, self._media, self._say):
+            for block in user_blocks(part, self._media, self._report):
                 self._turn("user")
                 self._blocks.append(block)
             return
         self._turn("user")
         call_id = self._ids.result(response.id, response.name)
         if call_id is None:
-            self._blocks.extend(orphan_blocks(response, self._media, self._say))
+            self._blocks.extend(orphan_blocks(response, self._media, self._report))
             return
-        result, others = result_blocks(response, call_id, self._media, self._say)
+        result, others = result_blocks(response, call_id, self._media, self._report)
         self._results.append(result)
         self._blocks.extend(others)
 

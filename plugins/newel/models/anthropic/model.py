@@ -73,8 +73,8 @@ class AnthropicLlm(RemoteLlm):
         options, limits = request.config.http_options, self.limits_for(request)
         connection = await self._clients.client(lambda: self._connect(limits), limits.response_bytes)
         name = self.model_name(request)
-        say = partial(self.say_once, LlmRequest(model=name))  # kept with the history, so it must not hold this request
-        sent = outgoing(request, name, self.capabilities_for(request), self._conversions, say, self.max_tokens)
+        report = partial(self.say_once, LlmRequest(model=name))  # kept with the history: it must not hold this request
+        sent = outgoing(request, name, self.capabilities_for(request), self._conversions, report, self.max_tokens)
         whole = not stream and sent.body["max_tokens"] <= MOST_UNSTREAMED
         if whole and not (options is not None and options.timeout):
             limits = replace(limits, idle=limits.idle + sent.body["max_tokens"] / _TOKENS_PER_SECOND)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from newel.models.anthropic.media import Say
+from newel.models.anthropic.media import Report
 from newel.models.anthropic.tools import input_schema
 from newel.models.json_schemas import Schema, json_schema, referred
 from newel_kernel import Json, ModelCapabilities
@@ -55,7 +55,7 @@ class Output:
         return _dumped(args[_WRAPPED] if self.wrapped and _WRAPPED in args else args)
 
 
-def output_of(config: GenerateContentConfig, capable: ModelCapabilities, say: Say) -> Output:
+def output_of(config: GenerateContentConfig, capable: ModelCapabilities, report: Report) -> Output:
     """The form of answer that a request asks for."""
     source = config.response_json_schema if config.response_json_schema is not None else config.response_schema
     if source is None:
@@ -68,7 +68,7 @@ def output_of(config: GenerateContentConfig, capable: ModelCapabilities, say: Sa
     bounds: list[str] = []
     strict = _strict(schema, "the answer", bounds)
     if bounds:
-        say("response_schema", "the service enforces no such bounds in a response schema; the model is told them")
+        report("response_schema", "the service enforces no bounds in a response schema; the model reads them as text")
     hints = [f"In your answer: {'; '.join(texts)}."] if (texts := list(filter(None, bounds))) else []
     return Output(format={"type": "json_schema", "schema": strict}, wrapped=wrapped, instructions=tuple(hints))
 

@@ -61,7 +61,7 @@ class Reading:
         """Take a whole message."""
         content = message.get("content") if isinstance(message, dict) else None
         if not isinstance(content, list) or not all(isinstance(block, dict) for block in content):
-            raise self._service.malformed("the answer is no message of the Messages API")
+            raise self._service.malformed("the answer is not a message of the Messages API")
         self.begin(message)
         for block in content:
             self.block(block)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from newel.models.anthropic.blocks import Media
 from newel.models.anthropic.cache_marks import mark
-from newel.models.anthropic.media import Say, text_block
+from newel.models.anthropic.media import Report, text_block
 from newel.models.anthropic.messages import Messages
 from newel.models.anthropic.output import TOOL, Output, output_of
 from newel.models.anthropic.thinking import Thinking, for_history, thinking_of
@@ -44,47 +44,47 @@ def outgoing(
     model: str,
     capable: ModelCapabilities,
     conversions: Conversions[Messages],
-    say: Say,
+    report: Report,
     max_tokens: int,
 ) -> Outgoing:
     """The body of `request`, which is not changed. `max_tokens` applies where it sets no maximum."""
     config = request.config
-    _say_unknown(config, say)
+    _report_unknown(config, report)
     media = Media(capable.media, capable.result_media)
-    history = conversions.of(request.contents, lambda: Messages(media, say), model)
+    history = conversions.of(request.contents, lambda: Messages(media, report), model)
     messages = history.finish()
-    tools = tools_of(config, Names(), say)
-    output = output_of(config, capable, say)
-    thinking = for_history(thinking_of(config, capable, say), messages, say)
+    tools = tools_of(config, Names(), report)
+    output = output_of(config, capable, report)
+    thinking = for_history(thinking_of(config, capable, report), messages, report)
     if output.tool is not None:
         tools.declared.append(output.tool)
         is_free = len(tools.declared) > 1 and tools.choice != {"type": "none"}
         tools.choice = {"type": "any"} if is_free else {"type": "tool", "name": TOOL}
     tools.cover(history.called)
     if thinking.on and tools.choice is not None and tools.choice["type"] in ("any", "tool"):
-        say("tool_choice", "a model that thinks cannot be made to call a tool; it is free to")
+        report("tool_choice", "a model that thinks cannot be made to call a tool; it is free to")
         tools.choice = None
     body: Json = {
         "model": model,
-        "max_tokens": _max_tokens(config, thinking, max_tokens, say),
+        "max_tokens": _max_tokens(config, thinking, max_tokens, report),
         "messages": messages,
         **_system(config, output),
         **({"tools": tools.declared} if tools.declared else {}),
         **({"tool_choice": tools.choice} if tools.choice else {}),
         **({"thinking": thinking.config} if thinking.config else {}),
         **_output_config(output, thinking),
-        **_sampling(config, capable, thinking, say),
-        **_stops(config, say),
+        **_sampling(config, capable, thinking, report),
+        **_stops(config, report),
     }
     mark(body, request)
     return Outgoing(body, tools, output, history)
 
 
-def _say_unknown(config: GenerateContentConfig, say: Say) -> None:
+def _report_unknown(config: GenerateContentConfig, report: Report) -> None:
     for name in sorted(config.model_fields_set - _READ):
         value = getattr(config, name)
         if value is not None and value != [] and value != _IDLE.get(name):
-            say(name, f"the protocol has no {name}; it is left out")
+            report(name, f"the protocol has no {name}; it is left out")
 
 
 def _system(config: GenerateContentConfig, output: Output) -> Json:
@@ -92,14 +92,14 @@ def _system(config: GenerateContentConfig, output: Output) -> Json:
     return {"system": [text_block(text) for text in texts]} if texts else {}
 
 
-def _max_tokens(config: GenerateContentConfig, thinking: Thinking, default: int, say: Say) -> int:
+def _max_tokens(config: GenerateContentConfig, thinking: Thinking, default: int, report: Report) -> int:
     """The maximum; a budget for thoughts has to be below it."""
     most = config.max_output_tokens
     if most is None:
         return default + thinking.room
     budget = (thinking.config or {}).get("budget_tokens", 0)
     if most <= budget:
-        say("max_output_tokens", "max_output_tokens has to be above the thinking budget; it is that much more")
+        report("max_output_tokens", "max_output_tokens has to be above the thinking budget; the budget is added to it")
         return most + int(budget)
     return most
 
@@ -113,7 +113,7 @@ def _output_config(output: Output, thinking: Thinking) -> Json:
     return {"output_config": config} if config else {}
 
 
-def _sampling(config: GenerateContentConfig, capable: ModelCapabilities, thinking: Thinking, say: Say) -> Json:
+def _sampling(config: GenerateContentConfig, capable: ModelCapabilities, thinking: Thinking, report: Report) -> Json:
     """Temperature, top_p and top_k, as far as the model takes them, and takes them together."""
     values: Json = {}
     for name in ("temperature", "top_p", "top_k"):
@@ -121,16 +121,16 @@ def _sampling(config: GenerateContentConfig, capable: ModelCapabilities, thinkin
         if value is None:
             continue
         if name not in capable.sampling:
-            say(name, f"the model takes no {name}; it is left out")
+            report(name, f"the model takes no {name}; it is left out")
         elif thinking.on and not _beside_thoughts(name, value):
-            say(name, f"a model that thinks does not take this {name}; it is left out")
+            report(name, f"a model that thinks does not take this {name}; it is left out")
         else:
             values[name] = value
     if "temperature" in values and "top_p" in values and "either" in capable.sampling:
-        say("top_p", "the model takes temperature or top_p; top_p is left out")
+        report("top_p", "the model takes temperature or top_p; top_p is left out")
         del values["top_p"]
     if values.get("temperature", 0) > 1:
-        say("temperature", "the model's highest temperature is 1; a higher one became 1")
+        report("temperature", "the model's highest temperature is 1; a higher one became 1")
         values["temperature"] = 1.0
     if "top_k" in values:
         values["top_k"] = int(values["top_k"])
@@ -141,9 +141,9 @@ def _beside_thoughts(name: str, value: float) -> bool:
     return {"temperature": value == 1, "top_p": 0.95 <= value <= 1}.get(name, False)
 
 
-def _stops(config: GenerateContentConfig, say: Say) -> Json:
+def _stops(config: GenerateContentConfig, report: Report) -> Json:
     stops = config.stop_sequences or []
     usable = [stop for stop in stops if stop.strip()]
     if len(usable) < len(stops):
-        say("stop_sequences", "the service refuses stop sequences of white space; they are left out")
+        report("stop_sequences", "the service refuses stop sequences of white space; they are left out")
     return {"stop_sequences": usable} if usable else {}

@@ -47,7 +47,7 @@ class Assembly:
     def take(self, event: Any) -> LlmResponse | None:
         """Take one event; return its text as a partial response, if it has any."""
         if not isinstance(event, dict):
-            raise self._service.malformed("an event is no object of JSON")
+            raise self._service.malformed("an event is not a JSON object")
         kind = event.get("type")
         if kind == "content_block_delta":
             return self._delta(event)
@@ -97,7 +97,7 @@ class Assembly:
             try:
                 whole["input"] = json.loads(arguments)
             except ValueError as error:
-                raise self._service.malformed("the input of a server's tool is no JSON") from error
+                raise self._service.malformed("the input of a server's tool is not JSON") from error
         before = len(self._reading.answer.parts)
         self._reading.block(whole, arguments or None)
         if whole.get("type") == "text" and (self._shows_text or self._output.tool is not None):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from newel.models.anthropic.blocks import THINKING
-from newel.models.anthropic.media import Say
+from newel.models.anthropic.media import Report
 from newel_kernel import Json, ModelCapabilities
 from newel_types import GenerateContentConfig
 
@@ -35,7 +35,7 @@ class Thinking:
 OFF = Thinking()
 
 
-def thinking_of(config: GenerateContentConfig, capable: ModelCapabilities, say: Say) -> Thinking:
+def thinking_of(config: GenerateContentConfig, capable: ModelCapabilities, report: Report) -> Thinking:
     """What the request says about thinking."""
     thinking = config.thinking_config
     if thinking is None:
@@ -46,41 +46,41 @@ def thinking_of(config: GenerateContentConfig, capable: ModelCapabilities, say: 
     if budget is None and level not in _EFFORTS and not thinking.include_thoughts:
         return OFF
     if not words:
-        say("thinking_config", "the model does not think; thinking_config is left out")
+        report("thinking_config", "the model does not think; thinking_config is left out")
         return OFF
     if budget == 0:
-        return _off(words, say)
+        return _off(words, report)
     display: Json = {"display": "summarized"} if thinking.include_thoughts and "display" in words else {}
     if level in _EFFORTS and "effort" in words:
-        return _by_effort(level, words, display, say)
+        return _by_effort(level, words, display, report)
     if "budget" in words and (budget is None or budget > 0 or "adaptive" not in words):
         tokens = _BUDGETS.get(level, _DEFAULT_BUDGET) if budget is None or budget < 0 else max(budget, _LEAST)
         if budget is None and not level and "adaptive" in words:
             return Thinking({"type": "adaptive", **display}, None, _ADAPTIVE_ROOM)
         return Thinking({"type": "enabled", "budget_tokens": tokens, **display}, None, tokens)
     if budget is not None and budget > 0:
-        say("thinking_budget", "the model decides itself how much it thinks; thinking_budget became an effort")
+        report("thinking_budget", "the model decides itself how much it thinks; thinking_budget became an effort")
         return Thinking({"type": "adaptive", **display}, _effort_of(budget), _ADAPTIVE_ROOM)
     return Thinking({"type": "adaptive", **display}, None, _ADAPTIVE_ROOM)
 
 
-def _by_effort(level: str, words: frozenset[str], display: Json, say: Say) -> Thinking:
+def _by_effort(level: str, words: frozenset[str], display: Json, report: Report) -> Thinking:
     effort = _EFFORTS[level]
     if effort == "xhigh" and "xhigh" not in words:
-        say("thinking_level", "the model's highest effort is high; XHIGH became high")
+        report("thinking_level", "the model's highest effort is high; XHIGH became high")
         effort = "high"
     if level == "MINIMAL":
-        say("thinking_level", "the model's lowest effort is low; MINIMAL became low")
+        report("thinking_level", "the model's lowest effort is low; MINIMAL became low")
     if "adaptive" in words:
         return Thinking({"type": "adaptive", **display}, effort, _ADAPTIVE_ROOM)
     budget = _BUDGETS[level]
     return Thinking({"type": "enabled", "budget_tokens": budget, **display}, effort, budget)
 
 
-def _off(words: frozenset[str], say: Say) -> Thinking:
+def _off(words: frozenset[str], report: Report) -> Thinking:
     if "off" in words:
         return Thinking({"type": "disabled"})
-    say("thinking_budget", "the model cannot think not at all; it thinks as little as it can")
+    report("thinking_budget", "thinking cannot be turned off for this model; it thinks as little as it can")
     return Thinking({"type": "adaptive"}, "low" if "effort" in words else None)
 
 
@@ -88,12 +88,12 @@ def _effort_of(budget: int) -> str:
     return "low" if budget <= 4096 else "medium" if budget <= 16384 else "high"
 
 
-def for_history(thinking: Thinking, messages: list[Json], say: Say) -> Thinking:
+def for_history(thinking: Thinking, messages: list[Json], report: Report) -> Thinking:
     """`thinking`, or OFF in a step that began without thinking: the service refuses to start thinking there."""
     if thinking.config is None or thinking.config["type"] != "enabled" or len(messages) < 2:
         return thinking
     waits = any(block["type"] == "tool_result" for block in messages[-1]["content"])
     if not waits or messages[-2]["content"][0]["type"] in THINKING:
         return thinking
-    say("thinking in a step", "the step was begun without thinking of this model; it is ended without thinking, too")
+    report("thinking in a step", "the step began without this model's thinking; it ends without thinking, too")
     return OFF

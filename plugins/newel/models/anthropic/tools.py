@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from newel.models.anthropic.media import Say
+from newel.models.anthropic.media import Report
 from newel.models.json_schemas import Schema, json_schema, referred
 from newel.models.wire.names import Names
 from newel_kernel import Json
@@ -26,7 +26,7 @@ class Tools:
     #: By a tool's spelling: the spellings of its parameters -> their names.
     _parameters: dict[str, dict[str, str]] = field(default_factory=dict)
 
-    def declare(self, declaration: FunctionDeclaration, say: Say) -> None:
+    def declare(self, declaration: FunctionDeclaration, report: Report) -> None:
         """Add a tool, unless its name is already declared."""
         name = self.names.out(declaration.name or "")
         if any(tool["name"] == name for tool in self.declared):
@@ -37,8 +37,8 @@ class Tools:
         if spelt:
             self._parameters[name] = spelt
         if any(key in full for key in _COMBINED):
-            problem = "has alternatives of parameters, which cannot be declared; all parameters of all of them are"
-            say(f"parameters of {declaration.name}", f"the tool {declaration.name} {problem}")
+            problem = "has alternative sets of parameters, which cannot be declared; the parameters of all sets are"
+            report(f"parameters of {declaration.name}", f"the tool {declaration.name} {problem}")
         description = {"description": declaration.description} if declaration.description else {}
         self.declared.append({"name": name, **description, "input_schema": schema})
 
@@ -58,25 +58,25 @@ class Tools:
                 self.choice = {"type": "none"}
 
 
-def tools_of(config: GenerateContentConfig, names: Names, say: Say) -> Tools:
+def tools_of(config: GenerateContentConfig, names: Names, report: Report) -> Tools:
     """The tools of a request."""
     tools = Tools(names)
     for tool in config.tools or ():
         if not isinstance(tool, Tool):
-            say("tools", f"a tool of the type {type(tool).__name__} cannot be declared; it is left out")
+            report("tools", f"a tool of the type {type(tool).__name__} cannot be declared; it is left out")
             continue
         for declaration in tool.function_declarations or ():
-            tools.declare(declaration, say)
+            tools.declare(declaration, report)
         for name in sorted(tool.model_fields_set - {"function_declarations"}):
             if getattr(tool, name) is not None:
-                say(f"tools.{name}", f"the built-in tool {name} is one of Gemini's; it is left out")
+                report(f"tools.{name}", f"the built-in tool {name} is one of Gemini's; it is left out")
     calling = config.tool_config.function_calling_config if config.tool_config is not None else None
     if calling is not None and tools.declared:
-        tools.choice = _choice(calling, tools, say)
+        tools.choice = _choice(calling, tools, report)
     return tools
 
 
-def _choice(calling: FunctionCallingConfig, tools: Tools, say: Say) -> Json | None:
+def _choice(calling: FunctionCallingConfig, tools: Tools, report: Report) -> Json | None:
     mode = str(getattr(calling.mode, "value", calling.mode) or "AUTO")
     if mode == "NONE":
         return {"type": "none"}
@@ -86,7 +86,7 @@ def _choice(calling: FunctionCallingConfig, tools: Tools, say: Say) -> Json | No
     if len(allowed) == 1 and any(tool["name"] == allowed[0] for tool in tools.declared):
         return {"type": "tool", "name": allowed[0]}
     if allowed:
-        say("allowed_function_names", "the service takes one allowed function or all of them; all are allowed")
+        report("allowed_function_names", "the service takes one allowed function or all of them; all are allowed")
     return {"type": "any"}
 
 

@@ -53,8 +53,8 @@ def recall(text: str, conversation: Conversation) -> str | None:
 
 
 def _fit(query: list[str], who: str, text: str, about_me: bool) -> float:
-    there = set(stems(text))
-    shared = sum(1 for word in query if word in there)
+    vocabulary = set(stems(text))
+    shared = sum(1 for word in query if word in vocabulary)
     if not shared or shared * 2 < len(query):
         return 0.0
     mine = about_me and who == "user" and not {"my", "i", "im", "me"}.isdisjoint(words(text))

@@ -9,7 +9,7 @@ from newel.models.offline.conversation import Exchange
 
 _ERRORS = ("error", "error_message", "errors", "exception")
 _FAILED = frozenset(("error", "failed", "failure"))
-_TELLING = ("report", "message", "result", "answer", "summary", "text", "output", "content")
+_MESSAGE_KEYS = ("report", "message", "result", "answer", "summary", "text", "output", "content")
 _MOST = 8
 
 
@@ -48,7 +48,7 @@ def unwrapped(response: Mapping[str, Any]) -> Any:
         inner = response["result"]
         return unwrapped(inner) if isinstance(inner, Mapping) else inner
     rest = {key: value for key, value in response.items() if key != "status"}
-    if len(rest) == 1 and (key := next(iter(rest))) in _TELLING:
+    if len(rest) == 1 and (key := next(iter(rest))) in _MESSAGE_KEYS:
         return rest[key]
     return rest or dict(response)
 

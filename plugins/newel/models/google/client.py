@@ -48,11 +48,11 @@ class Connection:
 
 
 def connect(
-    service: Service, limits: Limits, pays: Json, options: Json, sockets: Json | None = None
+    service: Service, limits: Limits, credentials: Json, options: Json, sockets: Json | None = None
 ) -> tuple[Sdk, object, Service]:
     """A client of the SDK, and the HTTP client beneath it.
 
-    `pays` are the client's arguments for credentials; `options` configure its HTTP, `sockets` its WebSockets.
+    `credentials` are the client's arguments for them; `options` configure its HTTP, `sockets` its WebSockets.
     """
     genai = import_module("google.genai")
     library = _http_library()
@@ -65,7 +65,7 @@ def connect(
         "client_args": {"verify": context},
         "async_client_args": {"verify": context, "ssl": context, **(sockets or {})},
     }
-    sdk: Sdk = genai.Client(**pays, http_options=options)
+    sdk: Sdk = genai.Client(**credentials, http_options=options)
     return sdk, http, service
 
 

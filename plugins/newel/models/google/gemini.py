@@ -156,10 +156,10 @@ class Gemini(RemoteLlm):
         key = backend.api_key(self.model)
         service = Service(self.provider, self.model, (key,) if key else ())
         sockets = socket_options(limits, self.frame_bytes) if live else None
-        pays: Json = {"vertexai": False, "api_key": key}
+        credentials: Json = {"vertexai": False, "api_key": key}
         if self.on_vertex:
-            pays = {"vertexai": True, **backend.account(self.model, self.project, self.location, self.base_url)}
-        return connect(service, limits, pays, options, sockets)
+            credentials = {"vertexai": True, **backend.account(self.model, self.project, self.location, self.base_url)}
+        return connect(service, limits, credentials, options, sockets)
 
 
 async def _unary(connection: Connection, arguments: Json) -> Responses:

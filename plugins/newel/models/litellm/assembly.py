@@ -16,7 +16,7 @@ from newel_kernel import Json, LlmResponse
 from newel_types import Citation, CitationMetadata, Content, Part
 
 #: Where LiteLLM puts the signature of a call of Gemini, and the separator between an id and its signature.
-_FIELDS, _SIGNATURE, _BEHIND = "provider_specific_fields", "thought_signature", "__thought__"
+_FIELDS, _SIGNATURE, _SEPARATOR = "provider_specific_fields", "thought_signature", "__thought__"
 
 
 class LiteAssembly(Assembly):
@@ -86,14 +86,14 @@ class LiteAssembly(Assembly):
         places = [one.get(_FIELDS) for one in (delta, function) if isinstance(one, dict)]
         signature = next((one[_SIGNATURE] for one in places if isinstance(one, dict) and one.get(_SIGNATURE)), None)
         if is_text(call_id := delta.get("id")):
-            own, _, behind = call_id.partition(_BEHIND)
-            delta, signature = {**delta, "id": own}, signature or behind
+            own, _, suffix = call_id.partition(_SEPARATOR)
+            delta, signature = {**delta, "id": own}, signature or suffix
         if signature:
             delta = {**delta, EXTRA_CONTENT: {_FIELDS: {_SIGNATURE: signature}}}
         super()._call(delta)
 
     def _response(self) -> LlmResponse:
-        self._whole.word = self._ending[1] or self._whole.word
+        self._whole.finish_reason = self._ending[1] or self._whole.finish_reason
         return super()._response()
 
     def finished(self, response: LlmResponse) -> LlmResponse:

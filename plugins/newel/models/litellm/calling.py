@@ -84,7 +84,7 @@ class Calling:
 
     def _end(self) -> None:
         if self.exchange is not None:
-            word = self.exchange.word
+            word = self.exchange.finish_reason
             self.assembly.end(word, self.route.words.get(word or ""))
             if self.exchange.refused:
                 self.assembly.refuse()
@@ -119,10 +119,10 @@ async def _close(chunks: Any) -> None:
         # Otherwise it sets context variables when it is collected; if that happens while one is being set, Python 3.11
         # crashes (https://github.com/python/cpython/issues/148891).
         if hasattr(chunks, _RESTORE):
-            setattr(chunks, _RESTORE, _leave)
+            setattr(chunks, _RESTORE, _no_restore)
 
 
-def _leave(*, guarded: bool = False) -> None:
+def _no_restore(*, guarded: bool = False) -> None:
     """Do nothing about the consumer's variables when a closed stream is collected."""
 
 
@@ -144,4 +144,4 @@ def failure_of(error: Exception, service: Service, exchange: Exchange | None) ->
             return failure
     if exchange.status is None:
         return service.unreachable(str(error))
-    return service.failed(type(error).__name__, message_of(error), retryable=exchange.word is None)
+    return service.failed(type(error).__name__, message_of(error), retryable=exchange.finish_reason is None)

@@ -9,39 +9,40 @@ from newel.models.openai.chat.requests import body
 from newel.models.openai.declarations import Declarations
 from newel.models.openai.history import as_json
 from newel.models.openai.parameters import OutputFormat
-from newel.models.openai.thinking import Say
+from newel.models.openai.thinking import Report
 from newel_kernel import Json, LlmRequest, ModelCapabilities
 from newel_types import GenerateContentConfig
 
 _BOUNDS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "pattern")
-_UNSAYABLE: Json = dict.fromkeys(("presence_penalty", "frequency_penalty", "seed", "response_logprobs", "logprobs"))
+_UNSUPPORTED: Json = dict.fromkeys(("presence_penalty", "frequency_penalty", "seed", "response_logprobs", "logprobs"))
 
 
 def arguments_of(
     request: LlmRequest, config: GenerateContentConfig, model: str, messages: list[Json], tools: Declarations,
-    shape: OutputFormat | None, route: Route, capable: ModelCapabilities, say: Say,
+    shape: OutputFormat | None, route: Route, capable: ModelCapabilities, report: Report,
 ) -> Json:  # fmt: skip
     """The arguments for Claude, whose thinking is a parameter of its own and restricts others."""
-    thinking = thinking_of(config, capable, say)
-    for name in _UNSAYABLE:
+    thinking = thinking_of(config, capable, report)
+    for name in _UNSUPPORTED:
         if getattr(config, name) is not None:
-            say(name, f"Claude has no {name}; it is left out")
-    plain = config.model_copy(update={**_UNSAYABLE, "thinking_config": None, "stop_sequences": _stops(config, say)})
-    arguments = body(plain, model, messages, tools, shape, route.profile, capable, say)
+            report(name, f"Claude has no {name}; it is left out")
+    changes = {**_UNSUPPORTED, "thinking_config": None, "stop_sequences": _stops(config, report)}
+    plain = config.model_copy(update=changes)
+    arguments = body(plain, model, messages, tools, shape, route.profile, capable, report)
     bounds = [name for name in _BOUNDS if shape is not None and f'"{name}"' in as_json(shape.schema)]
     if bounds:
-        say("response_schema", f"LiteLLM moves {', '.join(bounds)} of a response schema into its descriptions")
+        report("response_schema", f"LiteLLM moves {', '.join(bounds)} of a response schema into its descriptions")
     choice = arguments.get("tool_choice")
     if isinstance(choice, dict) and "allowed_tools" in choice:
         arguments["tool_choice"] = choice["allowed_tools"]["mode"]
-        say("tool_config", "a choice of some tools cannot be said; the model may call any of them")
+        report("tool_config", "a choice among several tools cannot be expressed; the model may call any tool")
     _mark(arguments, request)
     if thinking.config is not None:
-        _think(arguments, thinking, config, say)
+        _think(arguments, thinking, config, report)
     return arguments
 
 
-def _think(arguments: Json, thinking: Thinking, config: GenerateContentConfig, say: Say) -> None:
+def _think(arguments: Json, thinking: Thinking, config: GenerateContentConfig, report: Report) -> None:
     """Set Claude's thinking, and remove the settings that cannot go with it."""
     arguments["thinking"] = thinking.config
     if thinking.effort is not None:
@@ -52,21 +53,21 @@ def _think(arguments: Json, thinking: Thinking, config: GenerateContentConfig, s
     if most is None or most <= thinking.room:
         arguments["max_tokens"] = thinking.room + 4096
         if most is not None:
-            say("max_output_tokens", "the maximum must be above what the model may think; it is raised")
+            report("max_output_tokens", "the maximum must be above the thinking budget; it is raised")
     for name in ("temperature", "top_k", "top_p"):
         if arguments.pop(name, None) is not None:
-            say(name, f"{name} has no place beside thinking; it is left out")
+            report(name, f"{name} cannot be combined with thinking; it is left out")
     if arguments.get("tool_choice") not in (None, "auto", "none"):
         arguments["tool_choice"] = "auto"
-        say("tool_config", "no tool can be forced while the model thinks; it may call one")
+        report("tool_config", "no tool can be forced while the model thinks; it may call one")
 
 
-def _stops(config: GenerateContentConfig, say: Say) -> list[str] | None:
+def _stops(config: GenerateContentConfig, report: Report) -> list[str] | None:
     """The stop sequences, without those of white space only, which the service refuses."""
     stops = config.stop_sequences
     usable = [stop for stop in stops or () if stop.strip()]
     if stops and len(usable) < len(stops):
-        say("stop_sequences", "stop sequences of white space only are left out")
+        report("stop_sequences", "stop sequences of white space only are left out")
     return usable or None
 
 

@@ -37,7 +37,7 @@ class Exchange:
     status: int | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     #: The finish reason in the service's own word.
-    word: str | None = None
+    finish_reason: str | None = None
     #: Whether it counted the tokens of thoughts.
     counts_thoughts: bool = False
     #: Whether it refused to answer; LiteLLM drops that from streams.
@@ -57,7 +57,7 @@ class Exchange:
             return
         window = self._tail + chunk
         for match in self.reason.finditer(window):
-            self.word = match[1].decode("utf-8", "replace")
+            self.finish_reason = match[1].decode("utf-8", "replace")
         self.counts_thoughts = self.counts_thoughts or _THOUGHTS.search(window) is not None
         self.ended = self.ended or self.last.search(window) is not None
         self.refused = self.refused or _REFUSAL.search(window) is not None

@@ -47,7 +47,9 @@ class ClaudeMessages(LiteMessages):
     def result(self, call_id: str, response: FunctionResponse) -> tuple[Json, list[Json]]:
         """A tool message that holds its media. LiteLLM does not pass ``is_error`` on."""
         if is_failure(response.response or {}):
-            self._say("is_error", "LiteLLM does not say that a tool's result is an error; only the result's text does")
+            self._report(
+                "is_error", "LiteLLM does not say that a tool's result is an error; only the result's text does"
+            )
         content: list[Json] = [{"type": "text", "text": result_text(response)}]
         for medium in result_media(response):
             if medium.is_image or medium.kind == "pdf":

@@ -20,7 +20,7 @@ from newel.models.openai.chat.messages import Messages
 from newel.models.openai.chat.requests import body
 from newel.models.openai.declarations import Declarations
 from newel.models.openai.parameters import output_format
-from newel.models.openai.thinking import Say
+from newel.models.openai.thinking import Report
 from newel.models.remote import RemoteLlm, Responses
 from newel.models.wire.clients import Client, Clients
 from newel.models.wire.conversions import Conversions
@@ -131,16 +131,16 @@ class LiteLlm(RemoteLlm):
         profile, capable, config = route.profile, self.capabilities_for(request), request.config
         subject = LlmRequest(model=request.model)
 
-        def say(setting: str, text: str) -> None:
+        def report(setting: str, text: str) -> None:
             self.say_once(subject, setting, text)
 
-        tools = Declarations(config, self._tool_names, say, strict=profile.strict_schemas)
-        shape = output_format(config, say, strict=profile.strict_schemas)
-        messages = self._messages(request, route, capable, say)
+        tools = Declarations(config, self._tool_names, report, strict=profile.strict_schemas)
+        shape = output_format(config, report, strict=profile.strict_schemas)
+        messages = self._messages(request, route, capable, report)
         if route.family == "anthropic":
-            arguments = arguments_of(request, config, service.model, messages, tools, shape, route, capable, say)
+            arguments = arguments_of(request, config, service.model, messages, tools, shape, route, capable, report)
         else:
-            arguments = body(config, service.model, messages, tools, shape, profile, capable, say)
+            arguments = body(config, service.model, messages, tools, shape, profile, capable, report)
         if isinstance(arguments.get("tool_choice"), dict) and "allowed_tools" in arguments["tool_choice"]:
             arguments["extra_body"] = {"tool_choice": arguments.pop("tool_choice")}  # LiteLLM knows no such choice
         if route.family == "openai":  # LiteLLM does not know all parameters of new models
@@ -148,10 +148,10 @@ class LiteLlm(RemoteLlm):
         wrapped = shape is not None and shape.wrapped
         return arguments, LiteAssembly(service, profile, self._tool_names, tools, wrapped=wrapped)
 
-    def _messages(self, request: LlmRequest, route: Route, capable: ModelCapabilities, say: Say) -> list[Json]:
+    def _messages(self, request: LlmRequest, route: Route, capable: ModelCapabilities, report: Report) -> list[Json]:
         kind = ClaudeMessages if route.family == "anthropic" else LiteMessages
 
         def make() -> Messages:
-            return kind(route.family, route.profile, capable.media, self._tool_names, say)
+            return kind(route.family, route.profile, capable.media, self._tool_names, report)
 
         return self._conversions.of(request.contents, make, (capable.media, request.model)).whole()

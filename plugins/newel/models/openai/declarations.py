@@ -9,7 +9,7 @@ from typing import Any
 from newel.models.json_schemas import Schema, json_schema
 from newel.models.openai.history import as_json
 from newel.models.openai.strict import parameters, strict_schema, without_nulls
-from newel.models.openai.thinking import Say
+from newel.models.openai.thinking import Report
 from newel.models.wire.names import Names
 from newel_types import FunctionCallingConfigMode, FunctionDeclaration, GenerateContentConfig, Tool
 
@@ -35,12 +35,12 @@ class Choice:
 class Declarations:
     """The tools that a request declares."""
 
-    def __init__(self, config: GenerateContentConfig, names: Names, say: Say, *, strict: bool) -> None:
+    def __init__(self, config: GenerateContentConfig, names: Names, report: Report, *, strict: bool) -> None:
         self.tools: list[Declaration] = []
         #: The original schemas of the strict tools, by the name that is sent.
         self._schemas: dict[str, Schema] = {}
         self._names = names
-        for declared in _functions(config, say):
+        for declared in _functions(config, report):
             self._declare(declared, strict)
 
     def arguments(self, name: str, args: dict[str, Any]) -> dict[str, Any]:
@@ -48,7 +48,7 @@ class Declarations:
         schema = self._schemas.get(name)
         return without_nulls(args, schema, schema) if schema is not None and args else args
 
-    def choice(self, config: GenerateContentConfig, forced: bool, say: Say) -> Choice | None:
+    def choice(self, config: GenerateContentConfig, forced: bool, report: Report) -> Choice | None:
         """What the request says about calling tools; None where it says nothing. `forced`: a call can be forced."""
         calling = config.tool_config.function_calling_config if config.tool_config is not None else None
         mode = calling.mode if calling is not None else None
@@ -62,7 +62,7 @@ class Declarations:
         if mode is FunctionCallingConfigMode.ANY:
             if forced:
                 return Choice("required", names)
-            say("tool_config", "this model cannot be made to call a tool; it may call one")
+            report("tool_config", "this model cannot be made to call a tool; it may call one")
         return Choice("auto", names)
 
     def _declare(self, declared: FunctionDeclaration, strict: bool) -> None:
@@ -83,7 +83,7 @@ class Declarations:
         self.tools.append(Declaration(name, description, closed, strict=True))
 
 
-def _functions(config: GenerateContentConfig, say: Say) -> Iterator[FunctionDeclaration]:
+def _functions(config: GenerateContentConfig, report: Report) -> Iterator[FunctionDeclaration]:
     for tool in config.tools or ():
         if isinstance(tool, Tool):
             yield from tool.function_declarations or ()
@@ -92,7 +92,7 @@ def _functions(config: GenerateContentConfig, say: Say) -> Iterator[FunctionDecl
         else:
             others = [getattr(tool, "__name__", type(tool).__name__)]
         for name in others:
-            say(f"tools.{name}", f"the tool {name!r} is one of another service and is not declared")
+            report(f"tools.{name}", f"the tool {name!r} belongs to another service and is not declared")
 
 
 def _defaults(schema: Schema) -> str:

@@ -95,5 +95,5 @@ def _object(data: str, service: Service) -> Json:
     except (ValueError, RecursionError):
         raise service.malformed(f"broken JSON in an event: {data[:_EXCERPT]!r}") from None
     if not isinstance(value, dict):
-        raise service.malformed(f"an event that is no object: {data[:_EXCERPT]!r}")
+        raise service.malformed(f"an event that is not an object: {data[:_EXCERPT]!r}")
     return value

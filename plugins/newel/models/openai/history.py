@@ -9,7 +9,7 @@ from typing import Self
 from pydantic_core import to_json
 
 from newel.models.openai.media import Medium, medium_of
-from newel.models.openai.thinking import Say
+from newel.models.openai.thinking import Report
 from newel.models.wire.names import CallIds, Names
 from newel_kernel import Json
 from newel_types import Content, FunctionCall, FunctionResponse, Part
@@ -20,9 +20,9 @@ _NO_RESULT = "There is no result: the call was interrupted before it was answere
 class History(ABC):
     """The messages or items of a conversation. Messages that come while a call waits for its result follow that."""
 
-    def __init__(self, names: Names, say: Say, id_length: int) -> None:
+    def __init__(self, names: Names, report: Report, id_length: int) -> None:
         self._names = names
-        self._say = say
+        self._report = report
         self._messages: list[Json] = []
         self._ids = CallIds(id_length)
         self._open = 0
@@ -109,7 +109,7 @@ class History(ABC):
         if message is not None:
             return message
         kind = medium.mime if medium.data is not None else f"{medium.mime} by its URL"
-        self._say(medium.kind, f"{kind} cannot be sent to this model and is left out")
+        self._report(medium.kind, f"{kind} cannot be sent to this model and is left out")
         return self.text(medium.left_out)
 
     def _from_user(self, part: Part) -> list[Json]:

@@ -14,7 +14,7 @@ from newel.models.capabilities import capabilities_of
 from newel.models.google.request_keys import CACHE_SCOPE
 from newel.models.openai.client import CUSTOM_HEADERS, Call, Endpoint, Sender, check_sdk, http_library
 from newel.models.openai.profiles import ENDPOINTS, OPENAI, Profile
-from newel.models.openai.thinking import Say
+from newel.models.openai.thinking import Report
 from newel.models.remote import RemoteLlm
 from newel.models.wire.clients import ssl_context
 from newel.models.wire.keys import empty_key, given_key
@@ -107,7 +107,7 @@ class OpenAIModel(RemoteLlm):
             base_url = os.environ.get("OPENAI_BASE_URL") or None
         elif base_url is None:
             names = ", ".join(ENDPOINTS)
-            raise ModelError(f"the endpoint {self.endpoint!r} needs a base_url; those of {names} are known")
+            raise ModelError(f"the endpoint {self.endpoint!r} needs a base_url; only those of {names} are known")
         return Endpoint(base_url, key or self.endpoint, profile.headers, self._is_own)
 
     @asynccontextmanager
@@ -125,7 +125,7 @@ class OpenAIModel(RemoteLlm):
             options["ssl"] = ssl_context(http_library())
         realtime = import_module("newel.models.openai.realtime.connection")
         target = realtime.Target(
-            service, self._tool_names, self.transcription_model, self.frame_bytes, options, self._say(request)
+            service, self._tool_names, self.transcription_model, self.frame_bytes, options, self._report(request)
         )
         async with realtime.opened(sdk, target, request) as connection:
             yield connection
@@ -134,14 +134,14 @@ class OpenAIModel(RemoteLlm):
         headers = {**endpoint.headers, **(environment_headers(CUSTOM_HEADERS) if endpoint.own else {})}
         return Service(self.provider, self.model_name(request), (endpoint.key, *header_secrets(headers)))
 
-    def _say(self, request: LlmRequest) -> Say:
+    def _report(self, request: LlmRequest) -> Report:
         """A function that reports a setting once for the model of `request`; it keeps nothing else of the request."""
         subject = LlmRequest(model=request.model)
 
-        def say(setting: str, text: str) -> None:
+        def report(setting: str, text: str) -> None:
             self.say_once(subject, setting, text)
 
-        return say
+        return report
 
     def _call(self, path: str, body: Json, request: LlmRequest, service: Service) -> Call:
         scope, field = request.stash.get(CACHE_SCOPE, None), self.settled_profile.cache_key

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from newel.models.json_schemas import Schema, json_schema
 from newel.models.openai.strict import inlined, relaxed_schema
-from newel.models.openai.thinking import Say
+from newel.models.openai.thinking import Report
 from newel.models.openai.wrapping import wrapped
 from newel.models.wire.instruction import parts_of, texts_of
 from newel_kernel import Json, ModelCapabilities
@@ -25,15 +25,15 @@ _TIERS = {ServiceTier.FLEX: "flex", ServiceTier.STANDARD: "default", ServiceTier
 _NAME = "answer"
 
 
-def instructions(config: GenerateContentConfig, say: Say) -> str:
+def instructions(config: GenerateContentConfig, report: Report) -> str:
     """The system instruction, whatever form it has."""
     for part in parts_of(config.system_instruction):
         if isinstance(part, Part) and not part.text:
-            say("system_instruction", "a system instruction holds text only; what else it has is left out")
+            report("system_instruction", "a system instruction holds text only; what else it has is left out")
     return "\n\n".join(text for text in texts_of(config.system_instruction) if text.strip())
 
 
-def sampling(config: GenerateContentConfig, capable: ModelCapabilities, say: Say) -> Json:
+def sampling(config: GenerateContentConfig, capable: ModelCapabilities, report: Report) -> Json:
     """Temperature and top_p, where they have an effect."""
     fields: Json = {}
     for name in _SAMPLING:
@@ -43,7 +43,7 @@ def sampling(config: GenerateContentConfig, capable: ModelCapabilities, say: Say
         if name in capable.sampling:
             fields[name] = value
         else:
-            say(name, f"this model takes no {name}; it is left out")
+            report(name, f"this model takes no {name}; it is left out")
     return fields
 
 
@@ -53,15 +53,15 @@ def service_tier(config: GenerateContentConfig) -> Json:
     return {"service_tier": tier} if tier else {}
 
 
-def say_unsayable(config: GenerateContentConfig, further: Iterable[str], say: Say) -> None:
+def report_unsupported(config: GenerateContentConfig, further: Iterable[str], report: Report) -> None:
     """Name the settings of a request that cannot be sent. `further`: other settings that the protocol has."""
     handled = _HANDLED | frozenset(further)
     for name in sorted(config.model_fields_set - handled):
         if getattr(config, name) not in (None, [], {}):
-            say(name, f"the protocol has no {name}; it is left out")
+            report(name, f"the protocol has no {name}; it is left out")
     odd = [modality for modality in config.response_modalities or () if str(modality).upper() != "TEXT"]
     if odd:
-        say("response_modalities", f"answers are text; {', '.join(odd)} is left out")
+        report("response_modalities", f"answers are text; {', '.join(odd)} is left out")
 
 
 class OutputFormat:
@@ -75,14 +75,14 @@ class OutputFormat:
         self.wrapped = wrapped
 
 
-def output_format(config: GenerateContentConfig, say: Say, *, strict: bool) -> OutputFormat | None:
+def output_format(config: GenerateContentConfig, report: Report, *, strict: bool) -> OutputFormat | None:
     """The structured output that a request asks for."""
     source = config.response_json_schema if config.response_json_schema is not None else config.response_schema
     if source is None:
         if config.response_mime_type == JSON_TYPE:
             return OutputFormat(None, strict=False, name=_NAME, wrapped=False)
         if config.response_mime_type not in (None, "text/plain"):
-            say("response_mime_type", f"answers are text or JSON; {config.response_mime_type!r} is left out")
+            report("response_mime_type", f"answers are text or JSON; {config.response_mime_type!r} is left out")
         return None
     schema = json_schema(source)
     schema = inlined(schema)
@@ -90,7 +90,7 @@ def output_format(config: GenerateContentConfig, say: Say, *, strict: bool) -> O
     outer = schema if is_object else wrapped(schema)
     closed, moved = relaxed_schema(outer) if strict else (None, frozenset())
     if moved:
-        say("response_schema", f"strict schemas have no {', '.join(sorted(moved))}; descriptions say it")
+        report("response_schema", f"strict schemas have no {', '.join(sorted(moved))}; descriptions state it")
     title = schema.get("title")
     name = title if isinstance(title, str) and title.isascii() and title.isidentifier() and len(title) <= 64 else _NAME
     return OutputFormat(closed or outer, strict=closed is not None, name=name, wrapped=not is_object)

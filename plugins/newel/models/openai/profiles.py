@@ -88,11 +88,11 @@ def profile_of(name: str, fields: Mapping[str, Any]) -> Profile:
     base = profiles.get(like)
     if base is None and "like" in fields:
         hint = did_you_mean(str(like), profiles)
-        raise ConfigurationError(f"the endpoint {name!r} is like {like!r}, which is none{hint}")
+        raise ConfigurationError(f"the endpoint {name!r} is like {like!r}, which does not exist{hint}")
     for field in fields:
         if field != "like" and field not in Profile.model_fields:
             raise ConfigurationError(
-                f"the endpoint {name!r} has a field {field!r}, which is none{did_you_mean(field, Profile.model_fields)}"
+                f"the endpoint {name!r} has an unknown field {field!r}{did_you_mean(field, Profile.model_fields)}"
             )
     changes = {field: value for field, value in fields.items() if field != "like"}
     try:

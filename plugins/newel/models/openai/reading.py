@@ -28,9 +28,9 @@ def parsed(content: bytes, service: Service) -> Json:
         value = json.loads(content)
     except (ValueError, RecursionError):
         excerpt = content[:_EXCERPT].decode("utf-8", "replace")
-        raise service.malformed(f"no JSON: {excerpt!r}" if excerpt else "an empty body") from None
+        raise service.malformed(f"not JSON: {excerpt!r}" if excerpt else "an empty body") from None
     if not isinstance(value, dict):
-        raise service.malformed(f"no object of JSON: {str(value)[:_EXCERPT]!r}")
+        raise service.malformed(f"not a JSON object: {str(value)[:_EXCERPT]!r}")
     check(value, service)
     return value
 

@@ -18,7 +18,7 @@ from newel_kernel import BaseLlm, Chains, HookSignatureError, Key, LlmRequest, L
 _CALLS = Key[dict[bool, ModelCall]]("policies around models", dict)
 _POLICED = Key[dict[int, tuple[BaseLlm, BaseLlm]]]("models within their policies", dict)
 _MOST = 256
-_OURS = "newel."
+_OWN_PREFIX = "newel."
 
 
 def policed(chains: Chains, model: BaseLlm) -> BaseLlm:
@@ -62,7 +62,7 @@ def ordered(policies: Sequence[ModelPolicy]) -> list[ModelPolicy]:
 def _ask(model: BaseLlm, request: LlmRequest, stream: bool) -> AsyncGenerator[LlmResponse, None]:
     request.stash[POLICED] = True
     answers = model.generate_content_async(request, stream=stream)
-    return answers if type(model).__module__.startswith(_OURS) else _checked(model, answers)
+    return answers if type(model).__module__.startswith(_OWN_PREFIX) else _checked(model, answers)
 
 
 async def _checked(model: BaseLlm, answers: object) -> AsyncGenerator[LlmResponse, None]:

@@ -40,28 +40,28 @@ async def record(ctx: InvocationContext, error: BaseException | None) -> list[Ev
     failure = next(_failures(error), None) if error is not None else None
     if failure is None:
         return None
-    about = {"provider": failure.provider, "model": failure.model, "request_id": failure.request_id,
+    details = {"provider": failure.provider, "model": failure.model, "request_id": failure.request_id,
              "retryable": failure.retryable}  # fmt: skip
     event = Event(invocation_id=ctx.invocation_id, author=failure.agent or ctx.agent.name)
     event.error_code, event.error_message = str(failure.code), str(failure)
-    event.custom_metadata = {"model_error": {name: value for name, value in about.items() if value is not None}}
+    event.custom_metadata = {"model_error": {name: value for name, value in details.items() if value is not None}}
     return [event]
 
 
 def _failures(error: BaseException | None) -> Iterator[ModelError]:
     """The failures of services that an error is, contains or was caused by."""
     seen: set[int] = set()
-    left = [error]
-    while left:
-        one = left.pop(0)
+    pending = [error]
+    while pending:
+        one = pending.pop(0)
         if one is None or id(one) in seen:
             continue
         seen.add(id(one))
         if isinstance(one, ModelError) and one.code is not None:
             yield one
         if isinstance(one, BaseExceptionGroup):
-            left.extend(one.exceptions)
-        left.append(one.__cause__)
+            pending.extend(one.exceptions)
+        pending.append(one.__cause__)
 
 
 @hookimpl

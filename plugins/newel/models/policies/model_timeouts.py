@@ -45,7 +45,7 @@ async def bounded(
                 except StopAsyncIteration:
                     return
                 except DeadlineError as error:
-                    raise _service(model, request).too_slow(f"no whole answer within {limits.total:g} s") from error
+                    raise _service(model, request).too_slow(f"no complete answer within {limits.total:g} s") from error
                 size = _size(response)
                 if response.partial:  # the whole answer after the chunks repeats them
                     chunks += size

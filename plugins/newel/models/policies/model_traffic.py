@@ -58,8 +58,8 @@ class Gate:
         if self._most is None:
             return
         async with self._turn:
-            if len(self._begun) == self._most and (left := self._begun[0] + 60 - seam.monotonic()) > 0:
-                await asyncio.sleep(left)
+            if len(self._begun) == self._most and (delay := self._begun[0] + 60 - seam.monotonic()) > 0:
+                await asyncio.sleep(delay)
             self._begun.append(seam.monotonic())
 
 

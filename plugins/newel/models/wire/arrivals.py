@@ -22,7 +22,7 @@ class Arrivals:
 
     def __init__(self, socket: LiveSocket, arrived: Callable[[int], None]) -> None:
         self._socket = socket
-        self._tell = arrived
+        self._on_arrival = arrived
         self._sent = 0
         self._arrived = 0
         #: The round-trip time, about the least that was seen lately, in seconds.
@@ -49,6 +49,6 @@ class Arrivals:
             self._arrived = max(self._arrived, number)
             self._way = min(pong.result(), self._way * _EASE)
             self._window = min(1 + int(self._way / _PACE), _MOST)
-            self._tell(self._arrived)
+            self._on_arrival(self._arrived)
         if self._room is not None and not self._room.done():
             self._room.set_result(None)

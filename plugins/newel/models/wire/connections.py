@@ -57,4 +57,4 @@ class SocketConnection(BaseLlmConnection):
     def _unreadable(self, error: Exception) -> LlmResponse:
         """The response in place of a message that cannot be read."""
         what = f"sent a message that cannot be read ({' '.join(str(error).split())[:SHOWN]})"
-        return self._socket.failure("MALFORMED_RESPONSE", what, "it was left out; the session goes on")
+        return self._socket.failure("MALFORMED_RESPONSE", what, "it was left out; the session continues")

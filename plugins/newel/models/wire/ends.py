@@ -18,11 +18,11 @@ from newel_kernel import LlmResponse, ModelError, NewelError
 _ABNORMAL = 1006
 #: Close codes by which a service says that it does not accept something; to continue or try again does not help.
 _REFUSALS = {
-    1002: "it takes what came for no WebSocket of its protocol",
+    1002: "it reported a violation of the WebSocket protocol",
     1003: "it does not take this kind of data",
     1007: "it refused what was sent: see the settings of the live session and the last input",
-    1008: "check the API key, the model's name, and the handle that the session was to resume with",
-    1010: "it misses an extension of the protocol",
+    1008: "check the API key, the model's name, and the handle of the session to resume",
+    1010: "it requires an extension of the protocol",
 }
 #: Codes from here on are the service's own.
 _OWN = 4000

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from newel_kernel import ModelError
 
-_REMEDY = "copy the key again, without quotes, blanks and ends of lines"
+_REMEDY = "copy the key again, without quotes, spaces and line breaks"
 
 
 def plain_key(key: str, model: str, source: str) -> str:

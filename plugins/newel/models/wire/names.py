@@ -76,5 +76,5 @@ class CallIds:
 
     def unanswered(self) -> Iterable[tuple[str, str]]:
         """The id that was sent and the name of each call without a result; from now on they count as answered."""
-        left, self._open = self._open, []
-        return [(sent, name or "") for _, name, sent in left]
+        calls, self._open = self._open, []
+        return [(sent, name or "") for _, name, sent in calls]

@@ -95,7 +95,7 @@ class Service:
         """An answer that is none of this protocol: HTML, broken JSON, another shape."""
         return self._error(
             f"{self.who} sent no valid answer: {mask(what, self.secrets)[:_MOST]}", "MALFORMED_RESPONSE",
-            remedy="check the base URL, and what stands between",
+            remedy="check the base URL, and any proxy in between",
         )  # fmt: skip
 
     def unsayable(self, what: str) -> ModelError:

@@ -56,14 +56,14 @@ class Resampler:
         out = array("h", bytes(2 * blocks * self._target))
         for number in range(self._target):
             place, part = divmod(number * self._source, self._target)
-            here = samples[place : end : self._source]
+            current = samples[place : end : self._source]
             if part or self._target == 1:
-                there = samples[place + 1 : end + 1 : self._source]
+                following = samples[place + 1 : end + 1 : self._source]
                 share, whole = (part, self._target) if part else (1, 2)  # of a lower rate: the mean of two
-                here = array(
-                    "h", [(a * (whole - share) + b * share) // whole for a, b in zip(here, there, strict=True)]
+                current = array(
+                    "h", [(a * (whole - share) + b * share) // whole for a, b in zip(current, following, strict=True)]
                 )
-            out[number :: self._target] = here
+            out[number :: self._target] = current
         self._rest = samples[end:]
         if byteorder == "big":
             out.byteswap()

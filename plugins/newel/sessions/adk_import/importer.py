@@ -63,7 +63,7 @@ class _Writing:
     time: float
     change: StateChange | None
     #: How many of its events the store has, and how many were compared or written.
-    there: int
+    stored: int
     at: int = 0
     batch: list[Brought] = field(default_factory=list)
     size: int = 0
@@ -115,9 +115,9 @@ class Importer:
     async def _sessions(self) -> AsyncIterator[Sequence[Any]]:
         values = self._choice.values()
         while True:
-            question = self._layout.sessions(self._choice, after="a" in values)
+            query = self._layout.sessions(self._choice, after="a" in values)
             async with self._source.reader() as reader:
-                page = [row async for rows in reader.rows(question, values) for row in rows]
+                page = [row async for rows in reader.rows(query, values) for row in rows]
             for row in page:
                 yield row
             if not page:
@@ -144,7 +144,9 @@ class Importer:
             await self._events(writing)
             self._count(writing, version)
         except _ConflictError:
-            reason = f"event {writing.at + 1} in the store is another one: the session went on there, or is another one"
+            reason = (
+                f"event {writing.at + 1} in the store differs: the session was continued there, or is a different one"
+            )
             self.report.conflicts.append(Left.of("sessions", key, f"{reason}; nothing more was added to it"))
 
     def _count(self, writing: _Writing, version: int | None) -> None:
@@ -159,7 +161,7 @@ class Importer:
         async with self._source.reader() as reader:
             calls = await self._calls(reader, writing.key)
             async for item in self._ready(reader, writing.key, calls):
-                if writing.at < writing.there:
+                if writing.at < writing.stored:
                     await self._compare(writing, item)
                     continue
                 writing.batch.append(Brought(item.event.timestamp, item.data))
@@ -236,10 +238,10 @@ class Importer:
     async def _read_shared(self) -> None:
         """Read the states of apps and users; write those that no session brings along."""
         for of_user in (False, True):
-            question = self._layout.shared(of_user, self._choice)
+            query = self._layout.shared(of_user, self._choice)
             table = "user_states" if of_user else "app_states"
             async with self._source.reader() as reader:
-                async for rows in reader.rows(question, self._named_of(of_user)):
+                async for rows in reader.rows(query, self._named_of(of_user)):
                     for app, user, state, has_session in rows:
                         owner = (str(app), str(user)) if of_user else (str(app),)
                         changes = self._encoded(table, owner, state)

@@ -68,8 +68,8 @@ class Layout:
         """Selects a page of sessions: app, user, id, state and time; `after`: only those after :a, :u and :i."""
         # A name that is not UTF-8 arrives as bytes; the cast compares it as text.
         a, u, i = (f"CAST(:{name} AS TEXT)" if self.dialect == "sqlite" else f":{name}" for name in "aui")
-        behind = f"(app_name > {a} OR (app_name = {a} AND (user_id > {u} OR (user_id = {u} AND id > {i}))))"
-        where = f"{choice.where()} AND {behind}" if after else choice.where()
+        next_page = f"(app_name > {a} OR (app_name = {a} AND (user_id > {u} OR (user_id = {u} AND id > {i}))))"
+        where = f"{choice.where()} AND {next_page}" if after else choice.where()
         return (
             f"SELECT app_name, user_id, id, {self._text('state')}, create_time FROM sessions WHERE {where} "
             f"ORDER BY app_name, user_id, id LIMIT {_PAGE}"
@@ -103,7 +103,7 @@ async def layout_of(source: Source) -> Layout:
         if release is None:
             tables = ", ".join(sorted(columns)[:8]) or "none"
             raise ConfigurationError(
-                f"the database {source.label} is none that google-adk makes (tables: {tables}): nothing was imported"
+                f"the database {source.label} is not one of google-adk's (tables: {tables}): nothing was imported"
             )
         if "adk_internal_metadata" in columns:
             await _check_version(source, reader)
@@ -115,14 +115,14 @@ async def layout_of(source: Source) -> Layout:
 
 async def _columns(source: Source, reader: Reader) -> Mapping[str, Sequence[str]]:
     if source.dialect == "sqlite":
-        question = (
+        query = (
             "SELECT m.name, p.name FROM sqlite_master AS m JOIN pragma_table_info(m.name) AS p WHERE m.type = 'table'"
         )
     else:
         here = "current_schema()" if source.dialect == "postgresql" else "DATABASE()"
-        question = f"SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = {here}"
+        query = f"SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = {here}"
     columns: dict[str, list[str]] = {}
-    async for rows in reader.rows(question, {}):
+    async for rows in reader.rows(query, {}):
         for table, column in rows:
             columns.setdefault(str(table), []).append(str(column))
     return columns

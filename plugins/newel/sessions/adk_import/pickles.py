@@ -103,7 +103,7 @@ class _Machine:
             elif name not in ("PROTO", "FRAME", "STOP"):
                 step = getattr(self, f"_{name.lower()}", None)
                 if step is None:
-                    raise PickleError(f"the operation {name} is not read")
+                    raise PickleError(f"the operation {name} is not supported")
                 step(arg)
         (value,) = self.stack
         return value
@@ -111,7 +111,7 @@ class _Machine:
     def _last(self, count: int) -> list[Any]:
         values = self.stack[-count:]
         if len(values) < count:
-            raise PickleError("it takes more from its stack than is there")
+            raise PickleError("it pops more from its stack than the stack holds")
         del self.stack[-count:]
         return values
 
@@ -158,7 +158,7 @@ class _Machine:
 
     def _extend(self, values: list[Any]) -> None:
         if type(self.stack[-1]) is not list:
-            raise PickleError("it adds to what is no list")
+            raise PickleError("it appends to a value that is not a list")
         self.stack[-1].extend(values)
 
     def _list(self, _: object) -> None:
@@ -187,10 +187,10 @@ class _Machine:
             target.items.extend(pairs)
         elif type(target) is dict:
             if not all(isinstance(key, (str, int, float, type(None))) for key, _ in pairs):
-                raise PickleError("a dict has a key that JSON has no form for")
+                raise PickleError("a dict has a key that JSON cannot represent")
             target.update(pairs)
         else:
-            raise PickleError("it sets items of what is no dict")
+            raise PickleError("it sets items of a value that is not a dict")
 
     def _global(self, names: str) -> None:
         self._name(*names.split(" ", 1))
@@ -202,13 +202,13 @@ class _Machine:
         text = f"{module}.{name}"
         kind = _KINDS.get(text)
         if kind is None:
-            raise PickleError(f"it names {text[:100]!r}, which google-adk's actions have not: it was not looked up")
+            raise PickleError(f"it names {text[:100]!r}, which google-adk's actions do not use: it was not looked up")
         self.stack.append(_Name(text, kind))
 
     def _reduce(self, _: object) -> None:
         name, args = self._last(2)
         if not isinstance(name, _Name) or not isinstance(args, tuple):
-            raise PickleError("it calls what is no name")
+            raise PickleError("it calls a value that is not a name")
         self.stack.append(_Object(name, args))
 
     _newobj = _reduce
@@ -221,7 +221,7 @@ class _Machine:
     def _build(self, _: object) -> None:
         (state,) = self._last(1)
         if not isinstance(self.stack[-1], _Object):
-            raise PickleError("it gives a state to what is no object")
+            raise PickleError("it sets the state of a value that is not an object")
         self.stack[-1].state = state
 
 
@@ -235,7 +235,7 @@ def read_actions(data: bytes) -> dict[str, Any]:
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError, MemoryError) as error:
         raise PickleError(f"it is damaged ({type(error).__name__}: {error})") from error
     if not isinstance(value, dict):
-        raise PickleError(f"it holds {type(value).__name__}, no actions")
+        raise PickleError(f"it holds {type(value).__name__}, not actions")
     return value
 
 

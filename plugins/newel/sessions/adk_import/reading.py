@@ -97,7 +97,7 @@ def state_of(text: str | bytes | None) -> Json:
     """The state in a column; raises ValueError."""
     value = {} if text is None else _value(text, "state")
     if not isinstance(value, dict):
-        raise UnreadableError("its state is no object")
+        raise UnreadableError("its state is not an object")
     return value
 
 
@@ -106,7 +106,7 @@ def _actions(actions: Any) -> tuple[Json | None, list[str]]:
     if actions is None:
         return None, []
     if not isinstance(actions, Mapping):
-        raise UnreadableError("its actions are no object")
+        raise UnreadableError("its actions are not an object")
     entries = {str(name): value for name, value in actions.items() if value not in _EMPTY}
     result = {_ACTIONS.get(name, name): value for name, value in entries.items() if name in _KNOWN_ACTIONS}
     return result, [name for name in entries if name not in _KNOWN_ACTIONS]
@@ -115,7 +115,7 @@ def _actions(actions: Any) -> tuple[Json | None, list[str]]:
 def _parsed(data: str | bytes | None) -> Json:
     value = _value(data, "event_data") if data is not None else None
     if not isinstance(value, dict):
-        raise UnreadableError("event_data is no object")
+        raise UnreadableError("event_data is not an object")
     return value
 
 
@@ -123,7 +123,7 @@ def _value(data: str | bytes, column: str) -> Any:
     try:
         return from_json(data)
     except ValueError as error:
-        raise UnreadableError(f"{column} is no JSON that can be read: {error}") from error
+        raise UnreadableError(f"{column} is not readable JSON: {error}") from error
 
 
 def _short(error: object) -> str:

@@ -124,7 +124,7 @@ class _Server(Source):
         try:
             parsed = make_url(url)
         except ArgumentError as error:
-            raise ConfigurationError(f"{self.label} is no URL of a database: write scheme://user@host/name") from error
+            raise ConfigurationError(f"{self.label} is not a database URL: write scheme://user@host/name") from error
         backend = parsed.get_backend_name()
         self.dialect = "mysql" if backend == "mariadb" else backend
         if self.dialect not in ("postgresql", "mysql"):

@@ -61,7 +61,7 @@ class Engines:
         try:
             parsed = make_url(url or "")
         except ArgumentError as error:
-            raise ConfigurationError("the db_url of a session store is no URL of SQLAlchemy's") from error
+            raise ConfigurationError("the db_url of a session store is not an SQLAlchemy URL") from error
         return cls(asynchronous(parsed), None, patience, settings)
 
     @property
@@ -114,7 +114,7 @@ def asynchronous(url: URL) -> URL:
     drivers = _DRIVERS.get("mysql" if backend == "mariadb" else backend, ())
     if has_driver and drivers and url.get_driver_name() not in drivers:
         raise ConfigurationError(
-            f"{url.get_driver_name()!r} is no asynchronous driver: write "
+            f"{url.get_driver_name()!r} is not an asynchronous driver: write "
             f"{' or '.join(f'{backend}+{d}' for d in drivers)}"
         )
     if has_driver or not drivers:

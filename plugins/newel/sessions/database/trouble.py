@@ -47,4 +47,4 @@ def _sorted(error: Exception, store: str) -> Exception:
         return Trouble(text)
     if isinstance(cause, (OSError, TimeoutError)):
         return Trouble(text)
-    return Rejected(f"the session store {store} refuses: {explain(Exception(text))}")
+    return Rejected(f"the session store {store} refused the operation: {explain(Exception(text))}")

@@ -31,7 +31,7 @@ _WAKE: Any = object()
 
 
 class SqliteWriter:
-    """Commits writes in their order. The thread starts with the first one and ends in `rest`.
+    """Commits writes in their order. The thread starts with the first one and ends in `end_thread`.
 
     Committing in the event loop would save two thread switches, but stop everything else for as long as the disk,
     or another process's write, takes.
@@ -45,8 +45,8 @@ class SqliteWriter:
         self._thread: threading.Thread | None = None
         self._closing = False
         #: The writes that were sent, and whether the thread is in a long wait and must be woken for them.
-        self._late: deque[Write[object]] = deque()
-        self._resting = False
+        self._background: deque[Write[object]] = deque()
+        self._is_idle = False
         _writers.add(self)
 
     def commit(self, write: Write[T], then: Callable[[T], object] | None = None) -> Coroutine[Any, Any, T]:
@@ -61,9 +61,9 @@ class SqliteWriter:
         """Commit `write` with the next one, or a moment later at the latest; a failure is not reported."""
         with self._gate:
             if not self._closing:
-                self._late.append(write)
+                self._background.append(write)
                 self._start()
-                if self._resting:
+                if self._is_idle:
                     self._queue.put(_WAKE)
 
     def _start(self) -> None:
@@ -83,7 +83,7 @@ class SqliteWriter:
             self._queue.put(outcome)
         return outcome
 
-    def rest(self) -> None:
+    def end_thread(self) -> None:
         """Commit what is waiting and end the thread; the next write starts another."""
         with self._gate:
             thread, self._thread = self._thread, None
@@ -97,20 +97,20 @@ class SqliteWriter:
         with self._gate:
             self._closing = True
             own = self._thread is threading.current_thread()
-            self.rest()
+            self.end_thread()
         if not own:  # else (the collector ran here) the thread closes it when it ends
             self.database.close()
 
     def _run(self) -> None:
         ends = False
         while not ends:
-            items, ends = self._take()
-            if items or (ends and self._late):
+            items, ends = self._next_batch()
+            if items or (ends and self._background):
                 self._commit(items)
         if self._closing:
             self.database.close()
 
-    def _take(self) -> tuple[list[Outcome], bool]:
+    def _next_batch(self) -> tuple[list[Outcome], bool]:
         """The writes that wait (it waits for at least one), and whether the thread is to end after them."""
         items: list[Outcome] = []
         item = self._next()
@@ -127,21 +127,21 @@ class SqliteWriter:
 
     def _next(self) -> Outcome | None:
         """The next item of the queue. Before a long wait, the thread commits the writes that were sent."""
-        if self._late or self.leases.some:
+        if self._background or self.leases.has_any:
             with suppress(Empty):
                 return self._queue.get(timeout=_MOMENT)
         while True:
-            self._resting = True
-            if self._late:
+            self._is_idle = True
+            if self._background:
                 self._commit([])
             try:
                 return self._queue.get(timeout=self.leases.interval)
             except Empty:
-                self._beat()
+                self._prolong_leases()
             finally:
-                self._resting = False
+                self._is_idle = False
 
-    def _beat(self) -> None:
+    def _prolong_leases(self) -> None:
         """Prolong the leases that this process holds. If that fails, others find them free; the next append says so."""
         start = elapsed()
         with suppress(SessionError), self.database.writing() as connection, self.database.explained("written"):
@@ -173,8 +173,8 @@ class SqliteWriter:
             batch = Batch()
             connection.execute("BEGIN IMMEDIATE")
             try:
-                while self._late:
-                    _outcome(connection, self._late.popleft(), batch)
+                while self._background:
+                    _outcome(connection, self._background.popleft(), batch)
                 for item in items:
                     item.value, item.error = _outcome(connection, item.write, batch)
                 self.database.check_place()
@@ -189,7 +189,7 @@ class SqliteWriter:
     def before_fork(self) -> None:
         """Neither the thread nor the connections may be in use during a fork."""
         self._gate.acquire()
-        self.rest()
+        self.end_thread()
         self.database.before_fork()
 
     def after_fork_in_parent(self) -> None:
@@ -202,7 +202,7 @@ class SqliteWriter:
         self.database.after_fork_in_child()
         self.leases.forget()
         self._gate = threading.RLock()
-        self._late.clear()
+        self._background.clear()
 
 
 def _outcome(connection: sqlite3.Connection, write: Write[object], batch: Batch) -> tuple[object, BaseException | None]:

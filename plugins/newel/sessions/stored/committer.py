@@ -49,7 +49,7 @@ class Committer:
     async def _work(self) -> None:
         cancelled: asyncio.CancelledError | None = None
         try:
-            while items := self._take():
+            while items := self._next_share():
                 try:
                     await self._commit(items)
                 except asyncio.CancelledError as error:  # the loop ends, and waits for its last tasks
@@ -67,7 +67,7 @@ class Committer:
         if cancelled is not None:
             raise cancelled
 
-    def _take(self) -> list[Item]:
+    def _next_share(self) -> list[Item]:
         """A worker's share of the waiting writes; those of sessions that another worker is writing stay queued."""
         share = -(-len(self._waiting) // self._workers)
         items: list[Item] = []

@@ -48,7 +48,7 @@ class Dialect:
     #: Begins a transaction that will write.
     begin: str = "BEGIN"
     #: Makes an INSERT do nothing (empty: it fails), or replace the value, where the row exists.
-    unless_there: str = "ON CONFLICT DO NOTHING"
+    unless_exists: str = "ON CONFLICT DO NOTHING"
     replacing: str = "ON CONFLICT ({columns}) DO UPDATE SET value = excluded.value"
     #: The command, before a table's name, that gives back the table's free space.
     vacuum: str = ""
@@ -112,7 +112,7 @@ MYSQL = Dialect(
     times=(-1e300, 1e300),
     key="`key`",
     returning=False,
-    unless_there="",
+    unless_exists="",
     vacuum="OPTIMIZE TABLE",
     replacing="ON DUPLICATE KEY UPDATE value = VALUES(value)",
     types={

@@ -30,7 +30,7 @@ class Lease:
     number: int
     owner: str
     #: The owner that the store names, if its process is known to have ended.
-    before: str | None
+    dead_owner: str | None
     seconds: float
     #: Prolonged by the service while it lasts, and not only by appends.
     lasting: bool
@@ -38,11 +38,11 @@ class Lease:
     #: The owner that had it before and let it run out.
     lapsed: str | None = None
     #: Until this time (see `elapsed`) no other owner can have it: half its seconds after it was asked for.
-    sure: float = 0.0
+    sure_until: float = 0.0
 
     def renewed(self, start: float) -> None:
         """Note that it lasts its seconds from `start` or later."""
-        self.sure = max(self.sure, start + self.seconds / 2)
+        self.sure_until = max(self.sure_until, start + self.seconds / 2)
 
 
 class Leases:
@@ -68,7 +68,7 @@ class Leases:
             return self._leases.pop(id(view), None)
 
     @property
-    def some(self) -> bool:
+    def has_any(self) -> bool:
         """Whether the service has leases."""
         return bool(self._leases)
 

@@ -43,10 +43,10 @@ class Leasing:
         log = self._reader.logs.get(_key(session))
         if log is not None:
             owner, is_over = self._other(log.owner), log.held_for <= 0
-            before = owner if owner is not None and not is_over and is_dead(owner) else None
+            dead_owner = owner if owner is not None and not is_over and is_dead(owner) else None
             lapsed = owner if is_over else None
             self._leases.add(
-                Lease(session, log.number, self._leases.owner, before, seconds, lasting=True, lapsed=lapsed)
+                Lease(session, log.number, self._leases.owner, dead_owner, seconds, lasting=True, lapsed=lapsed)
             )  # fmt: skip
 
     def _other(self, owner: str | None) -> str | None:
@@ -59,7 +59,7 @@ class Leasing:
         if lease is None:
             return
         start = elapsed()
-        epoch = await self._database.commit(Take(_key(session), lease.owner, lease.before, lease.seconds))
+        epoch = await self._database.commit(Take(_key(session), lease.owner, lease.dead_owner, lease.seconds))
         if epoch is None:
             raise SessionBusyError.of(session.id, "which came first")
         session.lease, lease.taken = epoch, True
@@ -71,7 +71,7 @@ class Leasing:
         None where that is known without asking: enough of the lease is left by this process's own clock.
         """
         lease = self._leases.of(session)
-        if lease is None or (lease.taken and elapsed() < lease.sure):
+        if lease is None or (lease.taken and elapsed() < lease.sure_until):
             return None
         return self.renew(session, ttl=lease.seconds) if lease.taken else self.take(session)
 
@@ -98,7 +98,7 @@ class Leasing:
         """Prolong the lease that the view holds; FencedError where another owner has taken it."""
         lease, start = self._leases.of(session), elapsed()
         if lease is None or not await self._database.commit(Prolong(lease.number, session.lease, ttl)):
-            raise FencedError(f"the lease of the session {brief(session.id)!r} is not this view's any more: stop")
+            raise FencedError(f"this view no longer holds the lease of the session {brief(session.id)!r}: stop")
         lease.seconds = ttl
         lease.renewed(start)
 

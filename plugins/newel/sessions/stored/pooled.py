@@ -111,7 +111,7 @@ class PooledDatabase(ABC):
         mine = self._mine()
         result = await settled(mine.committer.submit(write), then)
         if mine.pulse is None and self._leases.interval is not None:
-            mine.pulse = seam.spawn(self._beat(mine))
+            mine.pulse = seam.spawn(self._prolong_leases(mine))
         return result
 
     async def vacuum(self) -> None:
@@ -215,7 +215,7 @@ class PooledDatabase(ABC):
             except Trouble as trouble:
                 if elapsed() + pause > end:
                     raise StoreUnavailableError(
-                        f"the session store {self.name} cannot be reached for {self._patience:g} seconds "
+                        f"the session store {self.name} could not be reached for {self._patience:g} seconds "
                         f"({trouble}): see whether it runs, then try again",
                     ) from trouble
             await asyncio.sleep(pause * (0.5 + random.random()))  # noqa: S311 - so that two do not collide again
@@ -245,7 +245,7 @@ class PooledDatabase(ABC):
             mine = self._loops[loop] = _Loop(self.make_pool(), committer)
         return mine
 
-    async def _beat(self, mine: _Loop) -> None:
+    async def _prolong_leases(self, mine: _Loop) -> None:
         """Prolong the leases that this process holds while its runs store nothing."""
         try:
             while (seconds := self._leases.interval) is not None:

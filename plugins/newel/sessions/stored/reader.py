@@ -80,10 +80,10 @@ class SessionReader:
             return decode_events(rows, key)
         return await asyncio.to_thread(partial(decode_events, rows, key))
 
-    async def _gap(self, key: Key, tail: Tail, there: set[int]) -> SessionError:
+    async def _gap(self, key: Key, tail: Tail, numbers: set[int]) -> SessionError:
         """The error for events that the session has counted and the store does not return."""
         row = await self._database.read(Head(key))
         if row is None or row.number != tail.number:
             self.logs.forget(key)
             return SessionNotFoundError(f"the session {brief(key.id)!r} was deleted while it was read")
-        return missing(key, next(number for number in range(tail.first, tail.version) if number not in there))
+        return missing(key, next(number for number in range(tail.first, tail.version) if number not in numbers))

@@ -125,7 +125,7 @@ class Schema:
 def quoted(schema: str) -> str:
     """A schema's quoted name with a dot, to put before a table's name."""
     if "\0" in schema:
-        raise ConfigurationError(f"{schema!r} is no name of a schema")
+        raise ConfigurationError(f"{schema!r} is not a schema name")
     return '"{}".'.format(schema.replace('"', '""')) if schema else ""
 
 

@@ -12,7 +12,7 @@ from typing import Self
 
 from newel.sessions.contract import Capabilities, SessionPage, SharedSessionStore
 from newel.sessions.event_log import EventLog
-from newel.sessions.forks import state_at, taken_along
+from newel.sessions.forks import fork_length, state_at
 from newel.sessions.pages import place_of, read_place
 from newel.sessions.stored.bringing import Bring, BringShared, Present
 from newel.sessions.stored.database import Database
@@ -25,13 +25,13 @@ from newel.sessions.stored.rows import Appended, EventRows, Key, StateChange, vi
 from newel.sessions.stored.writes import Append, Create, Delete
 from newel.sessions.views import (
     apply_commit,
-    behind,
     catch_up,
     check_append,
     check_delta,
     check_keys,
     check_names,
     check_new,
+    stale,
 )
 from newel_kernel import (
     Event,
@@ -107,8 +107,8 @@ class StoredSessionService(Leasing, SharedSessionStore):
         self, *, app_name: str, user_id: str | None = None, size: int = 100, after: str | None = None
     ) -> SessionPage:
         """At most `size` sessions, by user and in order of creation, after the page that gave `after`."""
-        behind_it = read_place(after, size)
-        entries = await self._database.read(Listing(app_name, user_id, size + 1, behind_it))
+        place = read_place(after, size)
+        entries = await self._database.read(Listing(app_name, user_id, size + 1, place))
         sessions = [view_of(key, row, state, []) for key, row, state in entries[:size]]
         return SessionPage(
             sessions, place_of(sessions[-1].user_id, entries[size - 1][1].number) if entries[size:] else None
@@ -122,7 +122,7 @@ class StoredSessionService(Leasing, SharedSessionStore):
         source = await self._reader.view(Key(app_name, user_id, session_id))
         if source is None:
             raise SessionNotFoundError(f"the session {brief(session_id)!r} does not exist")
-        count = taken_along(source, events)
+        count = fork_length(source, events)
         key = _new_key(app_name, user_id, new_session_id)
         change = StateChange.initial(state_at(source, count), f"the state of session {brief(key.id)!r}")
         log = await self._reader.loaded(Key(app_name, user_id, session_id))
@@ -160,7 +160,7 @@ class StoredSessionService(Leasing, SharedSessionStore):
             check_append(session, event, log=log, lease=session.lease)
             try:
                 if session.version < log.foreign and not session.lease:
-                    raise StaleSessionError(behind(key.id, len(log), session.version, event))
+                    raise StaleSessionError(stale(key.id, len(log), session.version, event))
                 append = Append(key, log, session, lease, stored, change, out_of_band)
                 start = elapsed() if lease is not None else 0.0
                 await self._database.commit(append, partial(_applied, append, event, start))

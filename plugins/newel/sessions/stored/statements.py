@@ -90,7 +90,7 @@ class Statements:
         return self.tail.replace("ORDER", f"AND timestamp >= {self._instant(4)} ORDER")
 
     @cached_property
-    def present(self) -> str:
+    def obstacle(self) -> str:
         """Selects what prevents an append: the session's number, and the sequence number of the append."""
         holder = f"CASE WHEN lease_until > {self.dialect.now} THEN owner END"
         event = f"SELECT data FROM {self._events} WHERE session = ?1 AND sequence = ?2"
@@ -131,7 +131,7 @@ class Statements:
         time = self._instant(4)
         insert = (
             f"INSERT INTO {self._sessions} (app_name, user_id, id, create_time, update_time, version, in_band) VALUES "
-            f"({self._p(1)}, {self._p(2)}, {self._p(3)}, {time}, {time}, ?5, ?5) {self.dialect.unless_there}"
+            f"({self._p(1)}, {self._p(2)}, {self._p(3)}, {time}, {time}, ?5, ?5) {self.dialect.unless_exists}"
         )
         return f"{insert} RETURNING number" if self.dialect.returning else insert
 
@@ -186,10 +186,10 @@ class Statements:
     def _lease_update(self, change: str) -> str:
         return self._returning(f"UPDATE {self._sessions} SET {change} WHERE number = ?1 AND lease = ?2")
 
-    def _free(self, owner: int, before: int) -> str:
+    def _free(self, owner: int, dead_owner: int) -> str:
         """The condition that no other owner has the lease."""
         return (
-            f"(owner IS NULL OR owner = {self._p(owner)} OR owner = {self._p(before)} "
+            f"(owner IS NULL OR owner = {self._p(owner)} OR owner = {self._p(dead_owner)} "
             f"OR lease_until <= {self.dialect.now})"
         )
 
@@ -222,7 +222,7 @@ class Statements:
 
     def _put_new(self, scope: Scope) -> str:
         """Writes one key of a scope where it does not exist: its owners, the key and the value."""
-        unless = self.dialect.unless_there or "ON DUPLICATE KEY UPDATE value = value"
+        unless = self.dialect.unless_exists or "ON DUPLICATE KEY UPDATE value = value"
         return f"{self._put(scope).removesuffix(self._replacing(scope))}{unless}"
 
     def _count(self, hold: Hold) -> str:
@@ -263,8 +263,8 @@ class Statements:
             f"added AS (INSERT INTO {self._events} ({columns}) {event})",
         ]
         for writes, flags in ((True, shape.writes), (False, shape.removes)):
-            for scope, there in zip(SCOPES, flags, strict=True):
-                if there:
+            for scope, is_changed in zip(SCOPES, flags, strict=True):
+                if is_changed:
                     text = self._put_all(scope, place) if writes else self._remove_all(scope, place)
                     parts.append(f"{scope.table}_{int(writes)} AS ({text})")
                     place += len(scope.owners) + (2 if writes else 1)

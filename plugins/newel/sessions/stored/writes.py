@@ -14,7 +14,7 @@ from newel.sessions.stored.reads import View
 from newel.sessions.stored.rows import Appended, Changes, Data, Key, Row, State, StateChange
 from newel.sessions.stored.statements import SCOPES, Hold, Scope, Shape, Statements
 from newel.sessions.stored.steps import Batch, Query, Steps
-from newel.sessions.views import behind, check_new, fenced
+from newel.sessions.views import check_new, fenced, stale
 from newel_kernel import (
     AlreadyExistsError,
     FencedError,
@@ -47,9 +47,9 @@ class Create:
         names = tuple(map(sql.dialect.stored, self.key))
         values = (*names, sql.dialect.time(self.time), self.events)
         again, self.again = self.again, True
-        there = again and (yield Query(sql.creation, values)).rows
-        if not there:
-            if not sql.dialect.unless_there and (yield Query(sql.row, names)).rows:
+        created = again and (yield Query(sql.creation, values)).rows
+        if not created:
+            if not sql.dialect.unless_exists and (yield Query(sql.row, names)).rows:
                 raise self._exists()
             rows = (yield Query(sql.create, values)).rows
             rows = rows if sql.dialect.returning else (yield Query(sql.row, names)).rows
@@ -111,7 +111,7 @@ class Append:
         if not counted:
             lease = yield from self._stored_before(sql, version)
         elif hold == "taking":
-            lease = rows[0][0] if rows else (yield Query(sql.present, (log.number, version))).rows[0][1]
+            lease = rows[0][0] if rows else (yield Query(sql.obstacle, (log.number, version))).rows[0][1]
         batch.add(log, version, event)
         return Appended(version, lease)
 
@@ -123,23 +123,23 @@ class Append:
             return self.view.lease, int(self.out_of_band)
         if hold == "held":
             return self.view.lease, self.lease.seconds
-        return self.lease.owner, self.lease.seconds, self.lease.before
+        return self.lease.owner, self.lease.seconds, self.lease.dead_owner
 
     def _stored_before(self, sql: Statements, version: int) -> Steps[int]:
         """The epoch, where an attempt whose answer was lost has stored this event; else raises the reason."""
-        rows = (yield Query(sql.present, (self.log.number, version))).rows
+        rows = (yield Query(sql.obstacle, (self.log.number, version))).rows
         outcome = f"event {self.stored.event.id} is not stored"
         if not rows:
             raise SessionNotFoundError(f"the session {brief(self.key.id)!r} was deleted; {outcome}")
-        present, epoch, holder, data = rows[0]
+        count, epoch, holder, data = rows[0]
         lease = self.lease
         if data is not None and _bytes(data) == self.stored.data:
             return int(epoch) if lease is not None and holder == lease.owner else self.view.lease
         if self.view.lease and epoch != self.view.lease:
             raise FencedError(f"{fenced(self.key.id, self.view.lease, epoch)}; {outcome}")
-        if lease is not None and not lease.taken and holder not in (None, lease.owner, lease.before):
+        if lease is not None and not lease.taken and holder not in (None, lease.owner, lease.dead_owner):
             raise SessionBusyError.of(self.key.id, holder)
-        raise StaleSessionError(behind(self.key.id, present, version, self.stored.event))
+        raise StaleSessionError(stale(self.key.id, count, version, self.stored.event))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ class Take:
     key: Key
     owner: str
     #: The owner that had it before, if it is known to be dead.
-    before: str | None
+    dead_owner: str | None
     seconds: float
 
     @property
@@ -178,7 +178,7 @@ class Take:
     def steps(self, sql: Statements, batch: Batch) -> Steps[int | None]:
         """See `Write`."""
         names = tuple(map(sql.dialect.stored, self.key))
-        reply = yield Query(sql.take, (*names, self.owner, self.seconds, self.before))
+        reply = yield Query(sql.take, (*names, self.owner, self.seconds, self.dead_owner))
         rows = reply.rows
         if not rows and reply.changed(sql.dialect.returning):
             return (yield Query(sql.row, names)).rows[0][2]  # type: ignore[no-any-return]

@@ -48,8 +48,8 @@ async def a_part_comes_back_as_it_was(place: ArtifactPlace) -> None:
         entry = await store.get_artifact_version(**where, filename="a")
         assert entry is not None, "a version that was saved has no metadata"
         same((entry.version, entry.mime_type, entry.custom_metadata), (number, mime_type, _METADATA))
-        assert entry.create_time > 1e9, f"{entry.create_time} is no time of today"
-        assert ":/" in entry.canonical_uri, f"{entry.canonical_uri!r} is no address"
+        assert entry.create_time > 1e9, f"{entry.create_time} is not a time of today"
+        assert ":/" in entry.canonical_uri, f"{entry.canonical_uri!r} is not an address"
     listed = await store.list_artifact_versions(**where, filename="a")
     same(listed, [await store.get_artifact_version(**where, filename="a", version=number) for number in range(3)])
     same(await store.get_artifact_version(**where, filename="a", version=3), None)
@@ -64,7 +64,7 @@ async def a_large_artifact_comes_back(place: ArtifactPlace) -> None:
     store, where = place.service(), place.at()
     for part in (binary(bytes(range(251)) * 80_000), Part(text="ä" * 5_000_000)):
         number = await store.save_artifact(**where, filename="a", artifact=part)
-        assert await store.load_artifact(**where, filename="a", version=number) == part, "a large one is another one"
+        assert await store.load_artifact(**where, filename="a", version=number) == part, "a large one came back changed"
 
 
 async def parts_are_the_callers(place: ArtifactPlace) -> None:

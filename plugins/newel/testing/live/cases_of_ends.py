@@ -31,7 +31,7 @@ async def closing(bench: Bench) -> None:
             await connection.send_realtime(sound())
         except ConnectionError:
             return
-    raise AssertionError("a closed connection took more")
+    raise AssertionError("a closed connection accepted more")
 
 
 async def a_loss(bench: Bench, code: int) -> None:
@@ -48,7 +48,7 @@ async def a_loss(bench: Bench, code: int) -> None:
             await connection.send_content(user("still there?"))
         except ConnectionError:
             return
-    raise AssertionError("a lost connection took more")
+    raise AssertionError("a lost connection accepted more")
 
 
 async def a_refusal(bench: Bench, code: int) -> None:

@@ -43,7 +43,7 @@ def long_session(d: Dialect) -> list[ScriptStep]:
 
 
 #: What the user does, turn by turn.
-_SAYS: tuple[Content, ...] = (user("count"), user("add"), results(**{"c-1": 1}), user("speak"), user("end"))
+_MESSAGES: tuple[Content, ...] = (user("count"), user("add"), results(**{"c-1": 1}), user("speak"), user("end"))
 
 
 async def a_cut_at_each_message(bench: Bench) -> None:
@@ -53,16 +53,16 @@ async def a_cut_at_each_message(bench: Bench) -> None:
     assert len(places) >= 30
     async with bench.connected(script) as connection:
         whole = []
-        for says in _SAYS:
-            await connection.send_content(says)
+        for message in _MESSAGES:
+            await connection.send_content(message)
             whole += shapes(await turn(connection))
     bench.server.settle()
     assert not bench.server.problems
     for place in places:
         async with bench.connected(script[:place], Drop()) as connection:
             got, error = [], None
-            for says in _SAYS:
-                responses, error = await _until_turn(connection, says)
+            for message in _MESSAGES:
+                responses, error = await _until_turn(connection, message)
                 got += shapes(responses)
                 if error is not None:
                     break
@@ -71,10 +71,12 @@ async def a_cut_at_each_message(bench: Bench) -> None:
         assert got == whole[: len(got)], f"cut before message {place}: {got[-3:]}"
 
 
-async def _until_turn(connection: BaseLlmConnection, says: Content) -> tuple[list[LlmResponse], BaseException | None]:
+async def _until_turn(
+    connection: BaseLlmConnection, message: Content
+) -> tuple[list[LlmResponse], BaseException | None]:
     responses: list[LlmResponse] = []
     try:
-        await connection.send_content(says)
+        await connection.send_content(message)
         async for response in connection.receive():
             responses.append(response)
     except ConnectionError as error:

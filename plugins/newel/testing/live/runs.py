@@ -42,7 +42,7 @@ class Outcome:
         """Check that no event is there twice, and that each stored call has its one result."""
         for events in (self.events, self.stored):
             twice = [id_ for id_, times in Counter(event.id for event in events).items() if times > 1]
-            assert not twice, f"there are events twice: {twice}"
+            assert not twice, f"duplicate events: {twice}"
         calls = [call.id for event in self.stored for call in event.get_function_calls()]
         results = [result.id for event in self.stored for result in event.get_function_responses()]
         assert calls == results, f"calls {calls} and results {results} do not pair"
@@ -91,19 +91,19 @@ async def converse(bench: Bench, talk: Talk, *scripts: Sequence[ScriptStep]) -> 
 
 async def _listen(run: AsyncIterator[Event], queue: LiveRequestQueue, talk: Talk, outcome: Outcome) -> None:
     turns = 0
-    _say(queue, talk.says.get(0, ()))
+    _send(queue, talk.says.get(0, ()))
     async for event in run:
         outcome.events.append(event)
         if talk.pause:
             await asyncio.sleep(talk.pause)
         if event.turn_complete:
             turns += 1
-            _say(queue, talk.says.get(turns, ()))
+            _send(queue, talk.says.get(turns, ()))
         if talk.until(event) if talk.until is not None else turns >= talk.turns and event.turn_complete:
             return
 
 
-def _say(queue: LiveRequestQueue, inputs: Sequence[Input]) -> None:
+def _send(queue: LiveRequestQueue, inputs: Sequence[Input]) -> None:
     for one in inputs:
         if isinstance(one, Blob):
             queue.send_realtime(one)

@@ -57,13 +57,13 @@ async def a_lease_is_one_owners(place: Place) -> None:
     one, two = _two(place)
     await one.create_session(**place.at())
     mine = await one.claim(**place.at(), owner="one", ttl=60)
-    assert mine is not None, "a free session was not given"
+    assert mine is not None, "a free session could not be claimed"
     same(await two.claim(**place.at(), owner="two", ttl=60), None)
     await one.renew(mine, ttl=60)
     await one.append_event(mine, text_event("mine"))
     await one.release(mine)
     theirs = await two.claim(**place.at(), owner="two", ttl=60)
-    assert theirs is not None, "a session that was given back was not given"
+    assert theirs is not None, "a released session could not be claimed"
     same(texts(theirs), ["mine"])
     same(await one.claim(**place.at("none"), owner="one", ttl=60), None)
 
@@ -76,7 +76,7 @@ async def a_late_holder_is_fenced(place: Place) -> None:
     assert late is not None
     await one.renew(late, ttl=-1)  # it has run out by now
     now = await two.claim(**place.at(), owner="two", ttl=60)
-    assert now is not None, "a lease that has run out was not given"
+    assert now is not None, "a session with an expired lease could not be claimed"
     await refused(one.append_event(late, text_event("late", state={"app:late": 1})), FencedError)
     await refused(one.renew(late, ttl=60), FencedError)
     await two.append_event(now, text_event("now"))

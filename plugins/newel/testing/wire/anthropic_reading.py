@@ -33,11 +33,11 @@ def reading(body: Json) -> Reading:
             result.tools[tool["name"]] = Declared(tool.get("description") or "", facts_of(tool["input_schema"]))
     choice = body.get("tool_choice") or {}
     result.choice = f"tool:{choice['name']}" if choice.get("type") == "tool" else _CHOICES.get(choice.get("type", ""))
-    _tell_output(result, body, choice)
+    _read_output(result, body, choice)
     return result
 
 
-def _tell_output(result: Reading, body: Json, choice: Json) -> None:
+def _read_output(result: Reading, body: Json, choice: Json) -> None:
     config, thinking = body.get("output_config") or {}, body.get("thinking") or {}
     shape = config.get("format") or body.get("output_format")
     if shape is not None:

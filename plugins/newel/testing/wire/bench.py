@@ -134,7 +134,7 @@ def _body(response: object) -> str:
         return ""
 
 
-class _Ears(logging.Handler):
+class _WarningHandler(logging.Handler):
     def __init__(self, warnings: list[str]) -> None:
         super().__init__(logging.WARNING)
         self._warnings = warnings
@@ -145,9 +145,9 @@ class _Ears(logging.Handler):
 
 @contextmanager
 def _listening(warnings: list[str]) -> Iterator[None]:
-    ears = _Ears(warnings)
-    logging.getLogger().addHandler(ears)
+    handler = _WarningHandler(warnings)
+    logging.getLogger().addHandler(handler)
     try:
         yield
     finally:
-        logging.getLogger().removeHandler(ears)
+        logging.getLogger().removeHandler(handler)

@@ -46,7 +46,7 @@ def check_request(place: Place, case: WireRequest) -> None:
     texts = [f"lost: {one.text}" for one in lost if one.what not in excused]
     silent = [one for one in lost if one.what in excused - _QUIET]
     if silent and not outcome.warnings:
-        texts += [f"left out without a word: {one.text}" for one in silent]
+        texts += [f"left out without a warning: {one.text}" for one in silent]
     problems(texts, case.name)
 
 
@@ -161,7 +161,7 @@ def check_recovery(place: Place, kind: Fault) -> None:
     config = GenerateContentConfig.model_validate({"http_options": {"retry_options": retries}})
     model = place.model()
     outcome = place.run(hello(model.model, config), failure, _HELLO, model=model)
-    problems([f"not outlived: {outcome.error!r}"] if outcome.error or not outcome.responses else [], "retry")
+    problems([f"not recovered from: {outcome.error!r}"] if outcome.error or not outcome.responses else [], "retry")
     times = [request.at for request in place.server.log]
     problems([f"{len(times)} requests instead of 2"] if len(times) != 2 else [], "retry")
     if kind.status >= 400 and times[1] - times[0] < _WAIT:

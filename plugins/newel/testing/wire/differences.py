@@ -31,7 +31,7 @@ def differences(
             yield f"a refusal looks like an answer: {finals}"
     elif answer.raw_args is not None and not (protocol == "anthropic" and not stream):
         if not coded and calls:
-            yield f"a call whose arguments are no object is passed on: {calls[0]}"
+            yield f"a call whose arguments are not an object is passed on: {calls[0]}"
     elif error is not None:
         yield f"raised {type(error).__name__}: {error}"
     elif len(finals) != 1:
@@ -106,7 +106,7 @@ def _chunks_differ(answer: Answer, responses: Sequence[LlmResponse]) -> Iterator
     ids = {part.function_call.id for part in chunks if part.function_call is not None}
     call_ids = {part["call"]["id"] for part in answer.parts if "call" in part}
     if ids - call_ids and not answer.more.get("no_ids"):
-        yield f"calls of chunks have other ids: {json.dumps(sorted(map(str, ids)))}"
+        yield f"the calls in the chunks have different ids: {json.dumps(sorted(map(str, ids)))}"
 
 
 def _parts(response: LlmResponse) -> list[Part]:

@@ -38,11 +38,11 @@ def reading(body: Json) -> Reading:
     result.choice = named_tools(calling.get("allowedFunctionNames") or ()) or mode or None
     if body.get("safetySettings"):
         result.settings["safety"] = body["safetySettings"]
-    _tell_output(result, config)
+    _read_output(result, config)
     return result
 
 
-def _tell_output(result: Reading, config: Json) -> None:
+def _read_output(result: Reading, config: Json) -> None:
     if config.get("responseJsonSchema"):
         result.schema = facts_of(config["responseJsonSchema"])
     elif config.get("responseSchema"):

@@ -34,7 +34,7 @@ def losses(case: WireRequest, reading: Reading, protocol: str) -> Iterator[Loss]
     for what, text in setting_losses(case.config, reading, protocol):
         yield Loss(what, text)
     if case.cache is not None and not reading.cached:
-        yield Loss("caching", "the marks of what may be cached")
+        yield Loss("caching", "the cache markers")
 
 
 def _system(system: Any) -> list[str]:

@@ -50,7 +50,7 @@ def chat_reading(body: Json) -> Reading:
     if stop := body.get("stop"):
         result.settings["stop_sequences"] = [stop] if isinstance(stop, str) else stop
     shape = body.get("response_format") or {}
-    _tell_shape(result, shape, shape.get("json_schema") or {})
+    _read_shape(result, shape, shape.get("json_schema") or {})
     result.effort = body.get("reasoning_effort") or (body.get("reasoning") or {}).get("effort")
     return result
 
@@ -71,12 +71,12 @@ def responses_reading(body: Json) -> Reading:
     if "message.output_text.logprobs" in (body.get("include") or ()):
         result.settings["response_logprobs"] = True
     shape = (body.get("text") or {}).get("format") or {}
-    _tell_shape(result, shape, shape)
+    _read_shape(result, shape, shape)
     result.effort = (body.get("reasoning") or {}).get("effort")
     return result
 
 
-def _tell_shape(result: Reading, shape: Json, schema: Json) -> None:
+def _read_shape(result: Reading, shape: Json, schema: Json) -> None:
     kind = shape.get("type")
     result.schema = facts_of(schema["schema"]) if kind == "json_schema" else None
     result.json_mode = kind in ("json_object", "json_schema")

@@ -17,7 +17,7 @@ _SETTINGS = (
     "frequency_penalty", "response_logprobs", "logprobs", "candidate_count",
 )  # fmt: skip
 #: Keywords of an answer's schema that may go into a description instead, or to newel alone.
-_SOFT = (
+_OPTIONAL_KEYWORDS = (
     "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "pattern", "default", "format", "title",
 )  # fmt: skip
 
@@ -111,9 +111,9 @@ def _shape(config: Json, reading: Reading, protocol: str) -> Iterator[Lost]:
         sent = {fact[1:] for fact in reading.schema}
         missing = {fact for fact in facts if fact[1:] not in sent}
     for path, keyword, value in sorted(missing, key=str):
-        soft = keyword in _SOFT and protocol != "gemini"
+        what = "bounds of the answer" if keyword in _OPTIONAL_KEYWORDS and protocol != "gemini" else "schema"
         if keyword != "title":
-            yield "bounds of the answer" if soft else "schema", f"of the answer's schema{path}: {keyword}={value!r}"
+            yield what, f"of the answer's schema{path}: {keyword}={value!r}"
 
 
 def _thinking(thinking: Json, reading: Reading, protocol: str) -> Iterator[Lost]:

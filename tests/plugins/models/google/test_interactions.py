@@ -302,7 +302,7 @@ def test_settings_without_a_counterpart_are_told_once(
             gemini_server.reply("ok")
             ask(model(), top_k=3)
     assert [record.getMessage() for record in caplog.records] == [
-        "the Interactions API has no counterpart of top_k: it is not sent"
+        "the Interactions API has no counterpart for top_k: it is not sent"
     ]
 
 
@@ -425,7 +425,7 @@ def test_a_stream_in_several_interactions_is_one_answer() -> None:
         ([], "UNKNOWN_ERROR", "the interaction ended with the status None"),
         ([{"event_type": "step.start", "index": 0, "step": {"type": "function_call", "id": "c", "name": "f"}},
           {"event_type": "step.delta", "index": 0, "delta": {"type": "arguments_delta", "arguments": '{"a'}},
-          {"event_type": "step.stop", "index": 0}], "MALFORMED_FUNCTION_CALL", "arguments of f are no JSON"),
+          {"event_type": "step.stop", "index": 0}], "MALFORMED_FUNCTION_CALL", "arguments of f are not JSON"),
     ],
 )  # fmt: skip
 def test_streams_that_fail(events: list[dict[str, Any]], code: str, message: str) -> None:

@@ -17,7 +17,7 @@ from newel import types
 from newel.models import Gemini, LlmRequest, LlmResponse
 from newel.models.google.history import Dialect
 from newel.models.google.live.sending import Frames
-from newel.models.google.live.setup import sayable, setup
+from newel.models.google.live.setup import setup, supported
 from newel.models.kinds import model_of
 from newel.models.live import CONNECTION_NUMBER, ConnectionLostError
 from newel.testing import ScriptedModel
@@ -415,7 +415,7 @@ def test_the_setup_on_vertex_ai() -> None:
 
 def test_what_an_older_sdk_cannot_say_is_left_out_and_said() -> None:
     said: list[tuple[str, str]] = []
-    made = sayable({"seed": 1, "labels": {"a": "b"}}, {"seed"}, lambda setting, text: said.append((setting, text)))
+    made = supported({"seed": 1, "labels": {"a": "b"}}, {"seed"}, lambda setting, text: said.append((setting, text)))
     assert made == {"seed": 1}
     [(setting, text)] = said
     assert setting == "labels"

@@ -59,7 +59,7 @@ def test_a_last_event_without_its_blank_line_counts() -> None:
         (b"<html>sign in</html>", "no event in a stream: '<html>sign in</html>'"),
         (b'{"choices": []}', "no event in a stream"),
         (b"data: {oops}\n\n", "broken JSON in an event: '{oops}'"),
-        (b"data: [1]\n\n", "an event that is no object"),
+        (b"data: [1]\n\n", "an event that is not an object"),
         (b'data: {"a": 1}\n\ndata: {"cut', "broken JSON"),
     ],
 )

@@ -88,8 +88,8 @@ def test_settings_add_endpoints_and_change_those_that_are_known(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("lab: {base_url: 'http://x/v1', reasoning_fild: x}", "'reasoning_fild', which is none; did you mean"),
-        ("lab: {like: olama}", "like 'olama', which is none; did you mean 'ollama'"),
+        ("lab: {base_url: 'http://x/v1', reasoning_fild: x}", "an unknown field 'reasoning_fild'; did you mean"),
+        ("lab: {like: olama}", "like 'olama', which does not exist; did you mean 'ollama'"),
         ("lab: {think_tags: true}", "the endpoint 'lab' needs a base_url"),
         ("lab: {base_url: 'http://x/v1', think_tags: perhaps}", "the endpoint 'lab' is wrong: think_tags"),
         ("lab: {base_url: 'http://x/v1', capabilities: {medai: []}}", "no capability 'medai'; did you mean 'media'"),

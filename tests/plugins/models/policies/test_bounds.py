@@ -84,7 +84,7 @@ def test_a_stream_that_never_ends_is_too_large(chat: Chat, answers: Answers) -> 
 @pytest.mark.parametrize("answers", [silent, dripping])
 def test_a_stream_that_takes_for_ever_is_too_slow(chat: Chat, answers: Answers) -> None:
     one = chat(answers, model_timeouts={"total": 0.05})
-    with pytest.raises(ModelError, match=r"local.* no whole answer within 0.05 s"):
+    with pytest.raises(ModelError, match=r"local.* no complete answer within 0.05 s"):
         one.say("tea", run_config=STREAMED)
 
 

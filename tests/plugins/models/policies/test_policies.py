@@ -145,7 +145,7 @@ def test_delays_grow_have_full_jitter_and_obey_the_service(monkeypatch: pytest.M
 
 def test_a_call_that_takes_too_long_ends_and_is_closed() -> None:
     model = Parrot(script=[["a", 30.0]])
-    with pytest.raises(ModelError, match=r"no whole answer within 0\.05 s"):
+    with pytest.raises(ModelError, match=r"no complete answer within 0\.05 s"):
         ask(within(model), request(http_options=HttpOptions(timeout=50)), stream=True)
     with pytest.raises(ModelError, match=r"within 0\.02 s"):
         ask(within(Parrot(script=[["a", 30.0]]), model_timeouts={"total": 0.02}), stream=True)

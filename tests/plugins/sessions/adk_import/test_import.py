@@ -444,10 +444,10 @@ def test_other_databases_are_refused_before_anything_is_written(tmp_path: Path) 
     connection.close()
     (tmp_path / "text.db").write_text("no database" * 100)
     for url, message in (
-        (other, r"none that google-adk makes \(tables: sessions\)"),
+        (other, r"is not one of google-adk's \(tables: sessions\)"),
         (tmp_path / "nowhere.db", "there is no database"),
         (tmp_path / "text.db", "cannot be read: file is not a database"),
-        ("mongodb://127.0.0.1/x", "name a database of|is no URL|cannot be"),
+        ("mongodb://127.0.0.1/x", "name a database of|is not a database URL|cannot be"),
         ("postgresql://postgres:geheim@127.0.0.1:1/x", "cannot be read"),
     ):
         with pytest.raises(ConfigurationError, match=message) as raised:

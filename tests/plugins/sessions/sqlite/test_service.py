@@ -128,7 +128,7 @@ def test_an_event_that_is_stored_already_is_told_so_and_not_as_stale(tmp_path: P
             for one in (said("before"), event.model_copy(), said("behind")):
                 await other.append_event(theirs, one)
         for _ in range(2):
-            with pytest.raises(AlreadyExistsError, match="has an event of the id"):
+            with pytest.raises(AlreadyExistsError, match="already has an event with the id"):
                 await store.append_event(view, event)
         assert texts(view) == texts(await store.get_session(**AT)) == ["before", "ours", "behind"]
 

@@ -81,7 +81,7 @@ def test_what_is_wrong_is_found(wrong: str, check: str, words: str) -> None:
 
 def test_silence_about_what_is_left_out_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(OpenAILlm, "say_once", lambda *_: None)
-    with pytest.raises(AssertionError, match="left out without a word: top_k=20"):
+    with pytest.raises(AssertionError, match="left out without a warning: top_k=20"):
         checks("")["request params_top"]()
 
 

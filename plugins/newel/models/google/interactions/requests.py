@@ -156,4 +156,4 @@ def _warn(config: GenerateContentConfig) -> None:
         unused.append("thinking_config.thinking_budget")
     if new := [name for name in unused if name not in _warned]:
         _warned.update(new)
-        logger.warning("the Interactions API has no counterpart of %s: it is not sent", ", ".join(new))
+        logger.warning("the Interactions API has no counterpart for %s: it is not sent", ", ".join(new))

@@ -75,7 +75,7 @@ class StreamedInteraction:
             try:
                 step["arguments"] = json.loads(text)
             except ValueError:
-                error = {"code": "MALFORMED_FUNCTION_CALL", "message": f"arguments of {step.get('name')} are no JSON"}
+                error = {"code": "MALFORMED_FUNCTION_CALL", "message": f"arguments of {step.get('name')} are not JSON"}
                 self._failure = failure(error, self._interaction.get("id"))
                 return []
         return [] if step.get("type") in ("model_output", "thought") else parts_of(step)

@@ -12,7 +12,7 @@ from importlib import import_module
 from newel.models.google.history import Dialect
 from newel.models.google.live.reading import Reader
 from newel.models.google.live.sending import Frames
-from newel.models.google.live.setup import Say, sayable, setup
+from newel.models.google.live.setup import Report, setup, supported
 from newel.models.google.sdk import Json, Live
 from newel.models.live import CONNECTION_NUMBER
 from newel.models.wire.arrivals import Arrivals
@@ -84,9 +84,9 @@ class GeminiLiveConnection(SocketConnection):
         try:
             message = json.loads(frame)
             if not isinstance(message, dict):
-                raise ValueError(f"no object: {frame[:SHOWN]!r}")
+                raise ValueError(f"not an object: {frame[:SHOWN]!r}")
             if message and _MESSAGE_KEYS.isdisjoint(message):
-                return self._strange(message)
+                return self._unexpected(message)
             responses = self._reader.read(message)
         except UNREADABLE as error:
             return [self._unreadable(error)]
@@ -95,7 +95,7 @@ class GeminiLiveConnection(SocketConnection):
             self._take(int(update["lastConsumedClientMessageIndex"]))
         return responses
 
-    def _strange(self, message: Json) -> list[LlmResponse]:
+    def _unexpected(self, message: Json) -> list[LlmResponse]:
         """An error that the service reports, or one for an unknown message, once for each kind."""
         error = message.get("error", message)
         if isinstance(error, dict) and "code" in error:
@@ -105,7 +105,7 @@ class GeminiLiveConnection(SocketConnection):
         if kind in self._unknown:
             return []
         self._unknown.add(kind)
-        what = f"sent a message of a kind that is not known here ({kind})"
+        what = f"sent a message of an unknown kind ({kind})"
         return [self._socket.failure("UNKNOWN_MESSAGE", what, "it was left out; a newer release may know it")]
 
     async def _send(self, frames: Sequence[str]) -> None:
@@ -135,7 +135,7 @@ class Target:
     frame_bytes: int
     #: Whether to find out which input has arrived where the service does not say so.
     confirms: bool
-    say: Say
+    report: Report
 
 
 @asynccontextmanager
@@ -143,7 +143,8 @@ async def opened(live: Live, target: Target, request: LlmRequest) -> AsyncIterat
     """A connection through ``client.aio.live`` of the SDK; it is closed on leaving."""
     service, number = target.service, request.stash[CONNECTION_NUMBER]
     fields = import_module("google.genai.types").LiveConnectConfig.model_fields
-    config = sayable(setup(request, target.speech, target.say, vertex=target.dialect.vertex), fields, target.say)
+    config = setup(request, target.speech, target.report, vertex=target.dialect.vertex)
+    config = supported(config, fields, target.report)
     session = live.connect(model=service.model, config=config)
     with noting() as sockets, connecting(service, number, sockets):
         async with asyncio.timeout(SETUP_PATIENCE):

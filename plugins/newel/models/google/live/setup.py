@@ -10,7 +10,7 @@ from newel.models.live import LIVE_CONFIG
 from newel_kernel import LlmRequest
 from newel_types import SpeechConfig
 
-Say = Callable[[str, str], None]
+Report = Callable[[str, str], None]
 
 #: Settings of unary calls that also apply to the connection, unless the live settings have them.
 _SHARED = (
@@ -21,7 +21,7 @@ _SHARED = (
 _APART = {"http_options", "system_instruction", "tools", "speech_config", "session_resumption", "labels"}
 
 
-def setup(request: LlmRequest, speech: SpeechConfig | None, say: Say, *, vertex: bool) -> Json:
+def setup(request: LlmRequest, speech: SpeechConfig | None, report: Report, *, vertex: bool) -> Json:
     """The configuration for the SDK. `speech`: the model's own voice, which wins."""
     config = request.stash[LIVE_CONFIG]
     fields: Json = config.model_dump(exclude_none=True, exclude=_APART, warnings=False)
@@ -37,10 +37,10 @@ def setup(request: LlmRequest, speech: SpeechConfig | None, say: Say, *, vertex:
         fields["system_instruction"] = _instruction(instruction)
     tools = request.config.tools
     if tools:
-        fields["tools"] = [_tool(plain(tool), say, vertex=vertex) for tool in tools]
+        fields["tools"] = [_tool(plain(tool), report, vertex=vertex) for tool in tools]
     resumption = config.session_resumption
     if resumption is not None:
-        fields["session_resumption"] = _resumption(resumption.handle, resumption.transparent, say, vertex=vertex)
+        fields["session_resumption"] = _resumption(resumption.handle, resumption.transparent, report, vertex=vertex)
     if vertex and config.labels:
         fields["labels"] = config.labels
     options = config.http_options or request.config.http_options
@@ -49,11 +49,11 @@ def setup(request: LlmRequest, speech: SpeechConfig | None, say: Say, *, vertex:
     return fields
 
 
-def sayable(config: Json, fields: Container[str], say: Say) -> Json:
+def supported(config: Json, fields: Container[str], report: Report) -> Json:
     """The part of a configuration that the installed SDK knows: releases before the latest have fewer `fields`."""
     for name in config:
         if name not in fields:
-            say(name, f"the installed google-genai cannot say {name}; it is left out: pip install -U google-genai")
+            report(name, f"the installed google-genai has no {name}; it is left out: pip install -U google-genai")
     return {name: value for name, value in config.items() if name in fields}
 
 
@@ -65,20 +65,20 @@ def _instruction(instruction: object) -> object:
     return {**content, "role": "system"} if isinstance(content, dict) and "parts" in content else content
 
 
-def _resumption(handle: str | None, transparent: bool | None, say: Say, *, vertex: bool) -> Json:
+def _resumption(handle: str | None, transparent: bool | None, report: Report, *, vertex: bool) -> Json:
     """Vertex AI says which input it has taken if resumption is transparent; the Gemini API has only a plain one."""
     if not vertex:
         if transparent:
-            say("session_resumption", "the Gemini API has no transparent session resumption; it is plain")
+            report("session_resumption", "the Gemini API has no transparent session resumption; the plain kind is used")
         return {"handle": handle} if handle else {}
     option = {"transparent": True if transparent is None else transparent}
     return {"handle": handle, **option} if handle else option
 
 
-def _tool(tool: object, say: Say, *, vertex: bool) -> object:
+def _tool(tool: object, report: Report, *, vertex: bool) -> object:
     """A tool; Vertex AI does not take the ``behavior`` of functions."""
     declarations = tool.get("function_declarations") if vertex and isinstance(tool, dict) else None
     for declaration in declarations or ():
         if declaration.pop("behavior", None) is not None:
-            say("behavior", "Vertex AI cannot be told that a tool does not block; it is declared as any other")
+            report("behavior", "Vertex AI has no non-blocking tools; the tool is declared like any other")
     return tool

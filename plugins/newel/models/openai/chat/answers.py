@@ -50,7 +50,7 @@ class Whole:
     tokens: list[Json] = field(default_factory=list)
     citations: list[Citation] = field(default_factory=list)
     #: The finish reason in the service's own word.
-    word: str | None = None
+    finish_reason: str | None = None
     model: str | None = None
     usage: GenerateContentResponseUsageMetadata | None = None
 
@@ -87,7 +87,7 @@ class Whole:
         answer.parts.extend(self.images)
         if self.refusal:
             answer.refusal = "".join(self.refusal)
-        response = answer.response(self.word, REASONS, usage=self.usage, model_version=self.model)
+        response = answer.response(self.finish_reason, REASONS, usage=self.usage, model_version=self.model)
         if self.tokens:
             response.logprobs_result, response.avg_logprobs = logprobs_of(self.tokens)
         response.citation_metadata = citation_metadata(self.citations)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from newel.models.openai.history import History, as_json, code_text, result_media, result_text
 from newel.models.openai.media import Medium, medium_of
 from newel.models.openai.profiles import Profile
-from newel.models.openai.thinking import Say
+from newel.models.openai.thinking import Report
 from newel.models.wire.names import Names
 from newel.models.wire.signatures import kept_for
 from newel_kernel import Json
@@ -28,10 +28,10 @@ class Messages(History):
     """The messages of a conversation."""
 
     def __init__(
-        self, provider: str, profile: Profile, media: frozenset[str], names: Names, say: Say,
+        self, provider: str, profile: Profile, media: frozenset[str], names: Names, report: Report,
         resolution: MediaResolution | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(names, say, ID_LENGTH)
+        super().__init__(names, report, ID_LENGTH)
         self._provider = provider
         self._profile = profile
         self._media = media
@@ -50,7 +50,7 @@ class Messages(History):
             elif words := code_text(part):
                 texts.append({"type": "text", "text": words})
             elif (medium := medium_of(part)) is not None:
-                self._say(f"model {medium.kind}", f"{medium.mime} of the model cannot be sent back and is left out")
+                self._report(f"model {medium.kind}", f"{medium.mime} of the model cannot be sent back and is left out")
         if not texts and not calls:
             return []
         message: Json = {"role": "assistant", "content": None}

@@ -14,7 +14,7 @@ from newel.models.openai.declarations import Declarations
 from newel.models.openai.model import OpenAIModel
 from newel.models.openai.parameters import output_format
 from newel.models.openai.reading import parsed
-from newel.models.openai.thinking import Say
+from newel.models.openai.thinking import Report
 from newel.models.remote import Responses
 from newel.models.wire.conversions import Conversions
 from newel.models.wire.service import Service
@@ -54,12 +54,12 @@ class OpenAILlm(OpenAIModel):
 
     def _prepared(self, request: LlmRequest, service: Service, stream: bool) -> tuple[Call, Assembly]:
         """The request to send, and the assembly of its answer."""
-        profile, capable, say = self.settled_profile, self.capabilities_for(request), self._say(request)
+        profile, capable, report = self.settled_profile, self.capabilities_for(request), self._report(request)
         config = request.config
-        tools = Declarations(config, self._tool_names, say, strict=profile.strict_schemas)
-        shape = output_format(config, say, strict=profile.strict_schemas)
+        tools = Declarations(config, self._tool_names, report, strict=profile.strict_schemas)
+        shape = output_format(config, report, strict=profile.strict_schemas)
         payload = body(
-            config, service.model, self._messages(request, capable, say), tools, shape, profile, capable, say
+            config, service.model, self._messages(request, capable, report), tools, shape, profile, capable, report
         )  # fmt: skip
         if stream:
             payload["stream"] = True
@@ -69,10 +69,10 @@ class OpenAILlm(OpenAIModel):
         assembly = Assembly(service, profile, self._tool_names, tools, wrapped=wrapped)
         return self._call(_PATH, payload, request, service), assembly
 
-    def _messages(self, request: LlmRequest, capable: ModelCapabilities, say: Say) -> list[Json]:
+    def _messages(self, request: LlmRequest, capable: ModelCapabilities, report: Report) -> list[Json]:
         profile, resolution = self.settled_profile, request.config.media_resolution
 
         def make() -> Messages:
-            return Messages(self.provider, profile, capable.media, self._tool_names, say, resolution)
+            return Messages(self.provider, profile, capable.media, self._tool_names, report, resolution)
 
         return self._conversions.of(request.contents, make, (capable.media, resolution, request.model)).whole()

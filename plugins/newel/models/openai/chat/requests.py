@@ -7,16 +7,16 @@ from newel.models.openai.history import as_json
 from newel.models.openai.parameters import (
     OutputFormat,
     instructions,
+    report_unsupported,
     sampling,
-    say_unsayable,
     service_tier,
 )
 from newel.models.openai.profiles import Profile
-from newel.models.openai.thinking import Say, effort
+from newel.models.openai.thinking import Report, effort
 from newel_kernel import Json, ModelCapabilities
 from newel_types import GenerateContentConfig
 
-_SAYABLE = ("stop_sequences", "presence_penalty", "frequency_penalty", "seed", "response_logprobs", "logprobs")
+_SUPPORTED = ("stop_sequences", "presence_penalty", "frequency_penalty", "seed", "response_logprobs", "logprobs")
 _PENALTIES = ("presence_penalty", "frequency_penalty")
 _MOST_STOPS = 4
 #: The user's message where the conversation is empty.
@@ -26,12 +26,12 @@ _IN_JSON = "Answer in JSON."
 
 def body(
     config: GenerateContentConfig, model: str, messages: list[Json], tools: Declarations, format: OutputFormat | None,
-    profile: Profile, capable: ModelCapabilities, say: Say,
+    profile: Profile, capable: ModelCapabilities, report: Report,
 ) -> Json:  # fmt: skip
-    """The body, without the fields of streams. `messages` may be changed."""
+    """The body, without the fields of streams; `messages` is not changed."""
     fields: Json = {"model": model, "messages": messages or [{"role": "user", "content": _BEGIN}]}
-    fields |= _tools(config, tools, profile, capable, say)
-    words = instructions(config, say)
+    fields |= _tools(config, tools, profile, capable, report)
+    words = instructions(config, report)
     if format is not None:
         shape, more = _format(format, capable)
         fields["response_format"] = shape
@@ -41,13 +41,13 @@ def body(
         fields["messages"] = [{"role": role, "content": words}, *fields["messages"]]
     if config.max_output_tokens is not None:
         fields[profile.max_tokens_field] = config.max_output_tokens
-    fields |= sampling(config, capable, say)
-    fields |= _more_sampling(config, profile, capable, say)
-    fields |= _thinking(config, profile, capable, say)
+    fields |= sampling(config, capable, report)
+    fields |= _more_sampling(config, profile, capable, report)
+    fields |= _thinking(config, profile, capable, report)
     fields |= service_tier(config)
     if config.store is not None:
         fields["store"] = config.store
-    say_unsayable(config, (*_SAYABLE, *(("top_k",) if profile.top_k else ())), say)
+    report_unsupported(config, (*_SUPPORTED, *(("top_k",) if profile.top_k else ())), report)
     return {**fields, **profile.extra_body, **_extra(config)}
 
 
@@ -56,11 +56,11 @@ def _extra(config: GenerateContentConfig) -> Json:
 
 
 def _tools(
-    config: GenerateContentConfig, tools: Declarations, profile: Profile, capable: ModelCapabilities, say: Say
+    config: GenerateContentConfig, tools: Declarations, profile: Profile, capable: ModelCapabilities, report: Report
 ) -> Json:
     if not tools.tools:
         return {}
-    choice = tools.choice(config, capable.forced_tools, say)
+    choice = tools.choice(config, capable.forced_tools, report)
     listed = tools.tools
     if choice is not None and choice.names and not profile.allowed_tools and len(choice.names) > 1:
         listed = [tool for tool in listed if tool.name in choice.names]
@@ -99,13 +99,13 @@ def _format(format: OutputFormat, capable: ModelCapabilities) -> tuple[Json, str
     return {"type": "json_schema", "json_schema": schema}, ""
 
 
-def _more_sampling(config: GenerateContentConfig, profile: Profile, capable: ModelCapabilities, say: Say) -> Json:
+def _more_sampling(config: GenerateContentConfig, profile: Profile, capable: ModelCapabilities, report: Report) -> Json:
     """Stops, penalties, seed and log probabilities, which models that reason do not take, the seed excepted."""
     fields: Json = {}
     values: Json = {name: getattr(config, name) for name in _PENALTIES}
     stops = config.stop_sequences or []
     if len(stops) > _MOST_STOPS:
-        say("stop_sequences", f"at most {_MOST_STOPS} stop sequences go out; the rest is left out")
+        report("stop_sequences", f"at most {_MOST_STOPS} stop sequences are sent; the rest are left out")
     values["stop_sequences"] = stops[:_MOST_STOPS] or None
     values["response_logprobs"] = config.response_logprobs or (True if config.logprobs is not None else None)
     values["logprobs"] = config.logprobs
@@ -116,7 +116,7 @@ def _more_sampling(config: GenerateContentConfig, profile: Profile, capable: Mod
         if capable.sampling:
             fields[spelt.get(name, name)] = value
         else:
-            say(name, f"this model takes no {name}; it is left out")
+            report(name, f"this model takes no {name}; it is left out")
     if config.seed is not None:
         fields["seed"] = config.seed
     if profile.top_k and config.top_k is not None:
@@ -124,13 +124,13 @@ def _more_sampling(config: GenerateContentConfig, profile: Profile, capable: Mod
     return fields
 
 
-def _thinking(config: GenerateContentConfig, profile: Profile, capable: ModelCapabilities, say: Say) -> Json:
+def _thinking(config: GenerateContentConfig, profile: Profile, capable: ModelCapabilities, report: Report) -> Json:
     if profile.thinking_field == "enable_thinking":
         thinking = config.thinking_config
         if thinking is None or (thinking.thinking_budget is None and thinking.thinking_level is None):
             return {}
         return {"chat_template_kwargs": {"enable_thinking": thinking.thinking_budget != 0}}
-    word = effort(config, capable, say)
+    word = effort(config, capable, report)
     if word is None:
         return {}
     return {"reasoning": {"effort": word}} if profile.thinking_field == "reasoning" else {"reasoning_effort": word}

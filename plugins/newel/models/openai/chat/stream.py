@@ -78,22 +78,22 @@ class Assembly:
             raise self._service.malformed("an answer without a choice")
         self._whole.note(body)
         self._take(message, choices[0])
-        self._whole.word = self._whole.word or "stop"
+        self._whole.finish_reason = self._whole.finish_reason or "stop"
         return self._response()
 
     def close(self) -> tuple[LlmResponse | None, LlmResponse]:
         """The text that was held back, and the whole answer. Raises an error if the answer never ended."""
-        if self._whole.word is None:
+        if self._whole.finish_reason is None:
             if not (self._profile.finish_reason_optional and self._began):
                 raise self._service.cut_short("the stream ended without a finish reason")
-            self._whole.word = "stop"
+            self._whole.finish_reason = "stop"
         parts: list[Part] = []
         self._end_text(parts)
         return self._partial(parts), self._response()
 
     def _response(self) -> LlmResponse:
         self._end_text([])
-        if self._whole.word == "error":
+        if self._whole.finish_reason == "error":
             raise failure({"code": "error", "message": "the service ended the answer with an error"}, self._service)
         return self._whole.response(self._service.provider, self._names, self._tools)
 
@@ -115,18 +115,18 @@ class Assembly:
         if choice.get("logprobs"):
             whole.tokens.extend(tokens_of(choice))
         if is_text(choice.get("finish_reason")):
-            whole.word = choice["finish_reason"]
+            whole.finish_reason = choice["finish_reason"]
         self._began = self._began or bool(delta)
         return parts
 
     def _text(self, text: str, thought: bool, parts: list[Part]) -> None:
         if thought or self._tags is None:
-            self._say(text, thought, parts)
+            self._pass_on(text, thought, parts)
             return
         for piece, inner in self._tags.feed(text):
-            self._say(piece, inner, parts)
+            self._pass_on(piece, inner, parts)
 
-    def _say(self, text: str, thought: bool, parts: list[Part]) -> None:
+    def _pass_on(self, text: str, thought: bool, parts: list[Part]) -> None:
         if self._unwrapping is not None and not thought:
             text = self._unwrapping.feed(text)
         if text:
@@ -136,10 +136,10 @@ class Assembly:
     def _end_text(self, parts: list[Part]) -> None:
         if self._tags is not None:
             for piece, thought in self._tags.close():
-                self._say(piece, thought, parts)
+                self._pass_on(piece, thought, parts)
         if self._unwrapping is not None and (rest := self._unwrapping.close()):
             self._unwrapping = None
-            self._say(rest, False, parts)
+            self._pass_on(rest, False, parts)
 
     def _call(self, delta: Json) -> None:
         """A piece of a call. Another id at the same index begins a new call, as does a name after whole arguments."""

@@ -15,7 +15,7 @@ from newel.models.openai.realtime.reading import Reader
 from newel.models.openai.realtime.sending import Frames
 from newel.models.openai.realtime.session import manner, session
 from newel.models.openai.realtime.turns import Turns
-from newel.models.openai.thinking import Say
+from newel.models.openai.thinking import Report
 from newel.models.wire.connections import SETUP_PATIENCE, SHOWN, UNREADABLE, SocketConnection
 from newel.models.wire.ends import connecting
 from newel.models.wire.names import Names
@@ -67,7 +67,7 @@ class OpenAIRealtimeConnection(SocketConnection):
         try:
             event = json.loads(frame)
             if not isinstance(event, dict) or not isinstance(event.get("type"), str):
-                raise ValueError(f"no event: {frame[:SHOWN]!r}")
+                raise ValueError(f"not an event: {frame[:SHOWN]!r}")
             return self._reader.read(event)
         except UNREADABLE as error:
             return [self._unreadable(error)]
@@ -83,14 +83,14 @@ class Target:
     frame_bytes: int
     #: Arguments for the library's ``connect``.
     options: Json
-    say: Say
+    report: Report
 
 
 @asynccontextmanager
 async def opened(sdk: Sdk, target: Target, request: LlmRequest) -> AsyncIterator[OpenAIRealtimeConnection]:
     """A connection through ``client.realtime`` of the SDK; it is closed on leaving."""
     service, number = target.service, request.stash[CONNECTION_NUMBER]
-    settings = session(request, target.names, target.say, target.transcriber)
+    settings = session(request, target.names, target.report, target.transcriber)
     manager = sdk.realtime.connect(model=service.model, websocket_connection_options=target.options)
     with connecting(service, number), noting() as sockets:
         async with asyncio.timeout(SETUP_PATIENCE):
@@ -131,8 +131,8 @@ def _connection(
     socket: LiveSocket, target: Target, config: LiveConnectConfig, early: Sequence[bytes]
 ) -> OpenAIRealtimeConnection:
     def fail(code: str, what: str) -> LlmResponse:
-        return socket.failure(code, what, "the session goes on; see the service's documentation of this code")
+        return socket.failure(code, what, "the session continues; see the service's documentation of this code")
 
     turns, behaviour = Turns(seam.monotonic), manner(config)
     reader = Reader(target.service.model, target.names, turns, behaviour, fail)
-    return OpenAIRealtimeConnection(socket, Frames(target.names, target.say, turns, behaviour), reader, early)
+    return OpenAIRealtimeConnection(socket, Frames(target.names, target.report, turns, behaviour), reader, early)

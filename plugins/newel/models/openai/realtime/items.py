@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from newel.models.openai.history import code_text, result_media, result_text
 from newel.models.openai.item_history import ItemHistory
 from newel.models.openai.media import Medium, medium_of
-from newel.models.openai.thinking import Say
+from newel.models.openai.thinking import Report
 from newel.models.wire.names import Names
 from newel_kernel import Json
 from newel_types import Content, FunctionResponse, Part
@@ -19,8 +19,8 @@ _ID_LENGTH = 32
 class Items(ItemHistory):
     """The items of a conversation."""
 
-    def __init__(self, names: Names, say: Say) -> None:
-        super().__init__(names, say, _ID_LENGTH)
+    def __init__(self, names: Names, report: Report) -> None:
+        super().__init__(names, report, _ID_LENGTH)
 
     def from_model(self, parts: Sequence[Part]) -> list[Json]:
         """Messages and calls in their order. Thoughts are not sent back."""
@@ -33,7 +33,7 @@ class Items(ItemHistory):
                 content = [{"type": "output_text", "text": words}]
                 items.append({"type": "message", "role": "assistant", "content": content})
             elif (medium := medium_of(part)) is not None:
-                self._say(f"model {medium.kind}", f"{medium.mime} of the model cannot be sent back and is left out")
+                self._report(f"model {medium.kind}", f"{medium.mime} of the model cannot be sent back and is left out")
         return items
 
     def result(self, call_id: str, response: FunctionResponse) -> tuple[Json, list[Json]]:
@@ -54,9 +54,9 @@ def output(call_id: str, response: FunctionResponse) -> Json:
     return {"type": "function_call_output", "call_id": call_id, "output": result_text(response)}
 
 
-def items_of(contents: Sequence[Content], names: Names, say: Say) -> list[Json]:
+def items_of(contents: Sequence[Content], names: Names, report: Report) -> list[Json]:
     """The items of contents in their order; calls without a result get an error result."""
-    items = Items(names, say)
+    items = Items(names, report)
     for content in contents:
         items.add(content)
     return items.whole()

@@ -75,7 +75,7 @@ class Reader:
         if kind.startswith(_SILENT) or kind in self._unknown:
             return []
         self._unknown.add(kind)
-        return [self._fail("UNKNOWN_MESSAGE", f"sent a message of a kind that is not known here ({kind[:200]})")]
+        return [self._fail("UNKNOWN_MESSAGE", f"sent a message of an unknown kind ({kind[:200]})")]
 
     def stopped(self) -> list[LlmResponse]:
         """End an interrupted answer: the text so far is all of it."""
@@ -131,14 +131,14 @@ class Reader:
         return self._inputs.setdefault(event.get("item_id") or "", Transcript("input", self._response))
 
     def _speech(self, event: Json) -> Responses:
-        if self._manner.told_activity:
+        if self._manner.reports_activity:
             yield self._activity(VoiceActivityType.ACTIVITY_START)
         if self._manner.interrupts and self._turns.speaking:
             self.outgoing += self._turns.truncate()
             yield from self.stopped()
 
     def _silence(self, event: Json) -> Responses:
-        if self._manner.told_activity:
+        if self._manner.reports_activity:
             yield self._activity(VoiceActivityType.ACTIVITY_END)
 
     def _truncated(self, event: Json) -> Responses:
@@ -176,7 +176,7 @@ class Reader:
             try:
                 args = parse_arguments(_text(item, "arguments"))
             except MalformedArgumentsError as error:
-                yield self._fail("MALFORMED_FUNCTION_CALL", f"called {item.get('name')!r} wrongly: {error}")
+                yield self._fail("MALFORMED_FUNCTION_CALL", f"made a malformed call of {item.get('name')!r}: {error}")
                 continue
             name = self._names.back(_text(item, "name"))
             parts.append(Part(function_call=FunctionCall(id=item.get("call_id"), name=name, args=args)))
@@ -206,5 +206,5 @@ class Reader:
 def _text(event: Json, name: str) -> str:
     value = event.get(name) or ""
     if not isinstance(value, str):
-        raise TypeError(f"{name} is no text")
+        raise TypeError(f"{name} is not a text")
     return value

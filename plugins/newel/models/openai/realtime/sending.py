@@ -11,7 +11,7 @@ from newel.models.openai.media import medium_of
 from newel.models.openai.realtime.items import items_of, output
 from newel.models.openai.realtime.session import RATE, Manner
 from newel.models.openai.realtime.turns import Turns
-from newel.models.openai.thinking import Say
+from newel.models.openai.thinking import Report
 from newel.models.wire.names import Names
 from newel.models.wire.sounds import Resampler, sound_of, without_sound
 from newel_kernel import Json
@@ -37,9 +37,9 @@ _COMMIT = '{"type": "input_audio_buffer.commit"}'
 class Frames:
     """Makes frames, and notes how they change whose turn it is."""
 
-    def __init__(self, names: Names, say: Say, turns: Turns, manner: Manner) -> None:
+    def __init__(self, names: Names, report: Report, turns: Turns, manner: Manner) -> None:
         self._names = names
-        self._say = say
+        self._report = report
         self._turns = turns
         self._manner = manner
         #: The bytes in the service's buffer since its last utterance, as far as is known here.
@@ -51,7 +51,7 @@ class Frames:
     def history(self, contents: Sequence[Content]) -> list[str]:
         """The conversation so far; the model answers if it ends with the user."""
         history = without_sound(contents)
-        items = items_of(history, self._names, self._say)
+        items = items_of(history, self._names, self._report)
         asks = self._turns.ask() if items and history[-1].role == "user" else []
         return [*map(_item, items), *map(json.dumps, asks)]
 
@@ -61,7 +61,7 @@ class Frames:
         results = [part.function_response for part in parts if part.function_response is not None]
         if results and len(results) == len(parts):
             return self._results(results)
-        items = items_of(without_sound([content.model_copy(update={"role": "user"})]), self._names, self._say)
+        items = items_of(without_sound([content.model_copy(update={"role": "user"})]), self._names, self._report)
         if not items:
             raise ValueError(
                 "this content holds nothing that a live session takes: send text or images, and sound as a Blob"
@@ -75,7 +75,9 @@ class Frames:
         if isinstance(value, Blob):
             return self._blob(value)
         if isinstance(value, ActivityStart | ActivityEnd) and not self._manner.manual:
-            raise ValueError("the service says itself when the user speaks: disable automatic_activity_detection first")
+            raise ValueError(
+                "the service itself detects when the user speaks: disable automatic_activity_detection first"
+            )
         if isinstance(value, ActivityStart):
             return self._activity()
         if isinstance(value, ActivityEnd):

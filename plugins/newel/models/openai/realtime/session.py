@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from newel.models.live import LIVE_CONFIG
 from newel.models.openai.declarations import Choice, Declarations
-from newel.models.openai.thinking import Say
+from newel.models.openai.thinking import Report
 from newel.models.wire.instruction import texts_of
 from newel.models.wire.names import Names
 from newel_kernel import Json, LlmRequest
@@ -28,20 +28,20 @@ _MOST_TOKENS = 4_096
 _THRESHOLDS = {StartSensitivity.START_SENSITIVITY_HIGH: 0.3, StartSensitivity.START_SENSITIVITY_LOW: 0.7}
 _SILENCES = {EndSensitivity.END_SENSITIVITY_HIGH: 300, EndSensitivity.END_SENSITIVITY_LOW: 900}
 #: Settings that the service does not have.
-_UNSAYABLE = (
+_UNSUPPORTED = (
     "temperature", "top_p", "top_k", "seed", "media_resolution", "thinking_config", "enable_affective_dialog",
     "session_resumption", "context_window_compression", "proactivity", "avatar_config", "safety_settings",
     "translation_config",
 )  # fmt: skip
 
 
-def session(request: LlmRequest, names: Names, say: Say, transcriber: str) -> Json:
+def session(request: LlmRequest, names: Names, report: Report, transcriber: str) -> Json:
     """The session of a ``session.update``. `transcriber`: the model that transcribes what the user says."""
     config = request.stash[LIVE_CONFIG]
-    for name in _UNSAYABLE:
+    for name in _UNSUPPORTED:
         if getattr(config, name, None) is not None or getattr(request.config, name, None) is not None:
-            say(name, f"the Realtime API has no {name}; it is left out")
-    declared = Declarations(request.config, names, say, strict=False)
+            report(name, f"the Realtime API has no {name}; it is left out")
+    declared = Declarations(request.config, names, report, strict=False)
     fields: Json = {
         "type": "realtime",
         "output_modalities": ["text"] if wants_text(config) else ["audio"],
@@ -53,9 +53,9 @@ def session(request: LlmRequest, names: Names, say: Say, transcriber: str) -> Js
             for tool in declared.tools
         ],
     }  # fmt: skip
-    choice = declared.choice(request.config, forced=True, say=say)
+    choice = declared.choice(request.config, forced=True, report=report)
     if choice is not None:
-        fields["tool_choice"] = _choice(choice, say)
+        fields["tool_choice"] = _choice(choice, report)
     most = config.max_output_tokens or request.config.max_output_tokens
     if most is not None:
         fields["max_output_tokens"] = min(most, _MOST_TOKENS)
@@ -78,7 +78,7 @@ class Manner:
     #: The model's speech is passed on as text as well.
     transcribed: bool
     #: The consumer is notified when the user begins and stops speaking.
-    told_activity: bool
+    reports_activity: bool
     #: The silence that ends the user's speech, in milliseconds; None: the service's default.
     silence_ms: int | None
 
@@ -91,7 +91,7 @@ def manner(config: LiveConnectConfig) -> Manner:
         manual=detection is not None and bool(detection.disabled),
         interrupts=realtime.activity_handling is not ActivityHandling.NO_INTERRUPTION,
         transcribed=config.output_audio_transcription is not None,
-        told_activity=bool(config.explicit_vad_signal),
+        reports_activity=bool(config.explicit_vad_signal),
         silence_ms=detection.silence_duration_ms if detection is not None else None,
     )
 
@@ -141,12 +141,12 @@ def _output(request: LlmRequest, config: LiveConnectConfig) -> Json:
     return fields
 
 
-def _choice(choice: Choice, say: Say) -> str | Json:
+def _choice(choice: Choice, report: Report) -> str | Json:
     if choice.mode == "required" and len(choice.names) == 1:
         return {"type": "function", "name": choice.names[0]}
     if choice.names:
-        say(
+        report(
             "allowed_function_names",
-            "the Realtime API cannot be told which of several tools to call; any may be",
+            "the Realtime API has no choice among several tools; the model may call any tool",
         )
     return choice.mode

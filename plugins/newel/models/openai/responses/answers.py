@@ -46,7 +46,7 @@ class Reader:
         """The response in `body`; raises ModelError where it failed or is no response."""
         output = body.get("output")
         if not isinstance(output, list) or not is_text(body.get("status")):
-            raise self._service.malformed("no response: it has no status, or no list of output")
+            raise self._service.malformed("not a response: it has no status, or no list of output")
         word = self._word(body)
         answer = Answer(self._service.provider)
         items = objects(output)

@@ -10,7 +10,7 @@ from typing import Self
 from newel.models.openai.history import as_json, code_text, result_media, result_text
 from newel.models.openai.item_history import ItemHistory
 from newel.models.openai.media import Medium, medium_of
-from newel.models.openai.thinking import Say
+from newel.models.openai.thinking import Report
 from newel.models.wire.names import Names
 from newel.models.wire.signatures import kept_for, signature_of
 from newel_kernel import Json
@@ -35,9 +35,9 @@ class Items(ItemHistory):
     """The items of a conversation. With `stored`, it notes from which answer of `model` the service can continue."""
 
     def __init__(
-        self, provider: str, model: str, media: frozenset[str], names: Names, say: Say, *, stored: bool = False
+        self, provider: str, model: str, media: frozenset[str], names: Names, report: Report, *, stored: bool = False
     ) -> None:
-        super().__init__(names, say, ID_LENGTH)
+        super().__init__(names, report, ID_LENGTH)
         self._provider = provider
         self._model = model
         self._media = media
@@ -87,7 +87,7 @@ class Items(ItemHistory):
             elif words := code_text(part):
                 items.append(_message(words))
             elif (medium := medium_of(part)) is not None:
-                self._say(f"model {medium.kind}", f"{medium.mime} of the model cannot be sent back and is left out")
+                self._report(f"model {medium.kind}", f"{medium.mime} of the model cannot be sent back and is left out")
         while items and items[-1]["type"] == "reasoning":
             items.pop()
         return items

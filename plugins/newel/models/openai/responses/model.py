@@ -16,7 +16,7 @@ from newel.models.openai.responses.answers import Reader
 from newel.models.openai.responses.items import BEFORE, MODEL, RESPONSE, Items
 from newel.models.openai.responses.requests import body
 from newel.models.openai.responses.stream import Assembly
-from newel.models.openai.thinking import Say
+from newel.models.openai.thinking import Report
 from newel.models.remote import Responses
 from newel.models.wire.conversions import Conversions
 from newel.models.wire.service import Service
@@ -108,14 +108,14 @@ class OpenAIResponsesLlm(OpenAIModel):
         yield response
 
     def _turn(self, request: LlmRequest, service: Service, stream: bool) -> Turn:
-        profile, capable, say = self.settled_profile, self.capabilities_for(request), self._say(request)
+        profile, capable, report = self.settled_profile, self.capabilities_for(request), self._report(request)
         config = request.config
         store = self.store if config.store is None else config.store
-        tools = Declarations(config, self._tool_names, say, strict=profile.strict_schemas)
-        shape = output_format(config, say, strict=profile.strict_schemas)
-        items = self._items(request, service.model, capable, say, store)
+        tools = Declarations(config, self._tool_names, report, strict=profile.strict_schemas)
+        shape = output_format(config, report, strict=profile.strict_schemas)
+        items = self._items(request, service.model, capable, report, store)
         listed = items.whole()
-        payload = body(config, service.model, listed, tools, shape, capable, say, store=store)
+        payload = body(config, service.model, listed, tools, shape, capable, report, store=store)
         if stream:
             payload["stream"] = True
         payload |= profile.extra_body
@@ -127,8 +127,8 @@ class OpenAIResponsesLlm(OpenAIModel):
         wrapped = shape is not None and shape.wrapped
         return Turn(self._call(_PATH, payload, request, service), continued, tools, wrapped, mark)
 
-    def _items(self, request: LlmRequest, model: str, capable: ModelCapabilities, say: Say, store: bool) -> Items:
+    def _items(self, request: LlmRequest, model: str, capable: ModelCapabilities, report: Report, store: bool) -> Items:
         def make() -> Items:
-            return Items(self.provider, model, capable.media, self._tool_names, say, stored=store)
+            return Items(self.provider, model, capable.media, self._tool_names, report, stored=store)
 
         return self._conversions.of(request.contents, make, (capable.media, store, model))

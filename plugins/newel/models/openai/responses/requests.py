@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from newel.models.openai.declarations import Choice, Declarations
 from newel.models.openai.history import as_json
-from newel.models.openai.parameters import OutputFormat, instructions, sampling, say_unsayable, service_tier
-from newel.models.openai.thinking import Say, effort
+from newel.models.openai.parameters import OutputFormat, instructions, report_unsupported, sampling, service_tier
+from newel.models.openai.thinking import Report, effort
 from newel_kernel import Json, ModelCapabilities
 from newel_types import GenerateContentConfig
 
-_SAYABLE = ("response_logprobs", "logprobs")
+_SUPPORTED = ("response_logprobs", "logprobs")
 _LEAST_OUTPUT = 16
 #: The user's message where the conversation is empty.
 _BEGIN: Json = {"type": "message", "role": "user", "content": "Do now what your instructions ask for."}
@@ -19,11 +19,11 @@ _ENCRYPTED = "reasoning.encrypted_content"
 
 def body(
     config: GenerateContentConfig, model: str, items: list[Json], tools: Declarations, format: OutputFormat | None,
-    capable: ModelCapabilities, say: Say, *, store: bool,
+    capable: ModelCapabilities, report: Report, *, store: bool,
 ) -> Json:  # fmt: skip
     """The body, without the fields of streams."""
     fields: Json = {"model": model, "input": items or [_BEGIN], "store": store}
-    words = instructions(config, say)
+    words = instructions(config, report)
     if format is not None:
         fields["text"] = {"format": _format(format, capable)}
         if format.schema is None and "json" not in words.lower():
@@ -32,18 +32,18 @@ def body(
             words = "\n\n".join(filter(None, (words, f"{_IN_JSON} It must fit this schema: {as_json(format.schema)}")))
     if words:
         fields["instructions"] = words
-    fields |= _tools(config, tools, capable, say)
+    fields |= _tools(config, tools, capable, report)
     if config.max_output_tokens is not None:
         fields["max_output_tokens"] = max(config.max_output_tokens, _LEAST_OUTPUT)
         if config.max_output_tokens < _LEAST_OUTPUT:
-            say("max_output_tokens", f"answers have room for at least {_LEAST_OUTPUT} tokens")
-    fields |= sampling(config, capable, say)
-    fields |= _thinking(config, capable, say)
-    include = _include(config, fields, capable, say, store=store)
+            report("max_output_tokens", f"answers have room for at least {_LEAST_OUTPUT} tokens")
+    fields |= sampling(config, capable, report)
+    fields |= _thinking(config, capable, report)
+    include = _include(config, fields, capable, report, store=store)
     if include:
         fields["include"] = include
     fields |= service_tier(config)
-    say_unsayable(config, _SAYABLE, say)
+    report_unsupported(config, _SUPPORTED, report)
     extra = (config.http_options.extra_body if config.http_options is not None else None) or {}
     return {**fields, **extra}
 
@@ -54,7 +54,7 @@ def _format(format: OutputFormat, capable: ModelCapabilities) -> Json:
     return {"type": "json_schema", "name": format.name, "schema": format.schema, "strict": format.strict}
 
 
-def _tools(config: GenerateContentConfig, tools: Declarations, capable: ModelCapabilities, say: Say) -> Json:
+def _tools(config: GenerateContentConfig, tools: Declarations, capable: ModelCapabilities, report: Report) -> Json:
     if not tools.tools:
         return {}
     declarations: list[Json] = []
@@ -63,7 +63,7 @@ def _tools(config: GenerateContentConfig, tools: Declarations, capable: ModelCap
         function["parameters"] = tool.parameters
         declarations.append(function)
     out: Json = {"tools": declarations}
-    choice = tools.choice(config, capable.forced_tools, say)
+    choice = tools.choice(config, capable.forced_tools, report)
     if choice is not None:
         out["tool_choice"] = _choice(choice)
     if not capable.parallel_tools:
@@ -80,20 +80,20 @@ def _choice(choice: Choice) -> object:
     return {"type": "allowed_tools", "mode": choice.mode, "tools": functions}
 
 
-def _thinking(config: GenerateContentConfig, capable: ModelCapabilities, say: Say) -> Json:
+def _thinking(config: GenerateContentConfig, capable: ModelCapabilities, report: Report) -> Json:
     reasoning: Json = {}
-    if word := effort(config, capable, say):
+    if word := effort(config, capable, report):
         reasoning["effort"] = word
     if config.thinking_config is not None and config.thinking_config.include_thoughts:
         if capable.thinking:
             reasoning["summary"] = "auto"
         else:
-            say("include_thoughts", "this model does not think; there are no thoughts to include")
+            report("include_thoughts", "this model does not think; there are no thoughts to include")
     return {"reasoning": reasoning} if reasoning else {}
 
 
 def _include(
-    config: GenerateContentConfig, body: Json, capable: ModelCapabilities, say: Say, *, store: bool
+    config: GenerateContentConfig, body: Json, capable: ModelCapabilities, report: Report, *, store: bool
 ) -> list[str]:
     """Further content of an answer: thoughts that only the service can read, unless it keeps them itself."""
     include = [_ENCRYPTED] if capable.thinking and not store else []
@@ -103,5 +103,5 @@ def _include(
             if config.logprobs is not None:
                 body["top_logprobs"] = config.logprobs
         else:
-            say("logprobs", "this model gives no log probabilities")
+            report("logprobs", "this model gives no log probabilities")
     return include
