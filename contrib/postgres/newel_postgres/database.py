@@ -182,4 +182,5 @@ def _translated(access: Access) -> Iterator[None]:
     except _PASSING as error:
         raise Trouble(f"{type(error).__name__}: {error}") from error
     except (asyncpg.PostgresError, UnicodeEncodeError) as error:
-        raise Rejected(f"the {access.kind} {access.shown} refuses: {type(error).__name__}: {error}") from error
+        reason = f"{type(error).__name__}: {error}"
+        raise Rejected(f"the {access.kind} {access.shown} refused the operation: {reason}") from error

@@ -31,5 +31,5 @@ class AppDetails(EvalBaseModel):
 
     def _agent(self, name: str) -> AgentDetails:
         if name not in self.agent_details:
-            raise ValueError(f"there is no agent {name!r} here (known: {', '.join(self.agent_details) or 'none'})")
+            raise ValueError(f"there is no agent {name!r} here (there are: {', '.join(self.agent_details) or 'none'})")
         return self.agent_details[name]

@@ -180,7 +180,7 @@ class IsInLanguage(CheckEvaluator):
         if value not in LANGUAGES:
             raise ConfigurationError(
                 f"{self.name} cannot recognise the language {value!r}{did_you_mean(value, LANGUAGES)} "
-                f"(known: {', '.join(sorted(LANGUAGES))})"
+                f"(it recognises: {', '.join(sorted(LANGUAGES))})"
             )
 
     def problem(self, answer: str, reference: str | None) -> str | None:

@@ -88,7 +88,7 @@ def backend_of(eval_metric: EvalMetric) -> JudgeBackend | None:
     if backend is None:
         raise ConfigurationError(
             f"the criterion of {eval_metric.metric_name} names the backend {name!r}, which no plugin provides"
-            f"{did_you_mean(str(name), backends)} (known: {', '.join(sorted(backends)) or 'none'}); leave it out, "
+            f"{did_you_mean(str(name), backends)} (there are: {', '.join(sorted(backends)) or 'none'}); leave it out, "
             f"and a judge model scores"
         )
     if eval_metric.metric_name not in backend.metrics:

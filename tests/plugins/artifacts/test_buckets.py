@@ -148,7 +148,7 @@ def test_a_store_that_is_away_is_an_error_in_time_and_works_again(
         proxy.arm(lambda number: fault)
         calls.patience, patience = 2.0, calls.patience
         async with asyncio.timeout(60):
-            with pytest.raises(ArtifactStoreUnavailableError, match="cannot be reached for 2 seconds") as caught:
+            with pytest.raises(ArtifactStoreUnavailableError, match="could not be reached for 2 seconds") as caught:
                 await store.save_artifact(**WHERE, filename="a", artifact=Part(text="lost"))
         assert caught.value.retry_after > 0
         proxy.arm(lambda number: None)

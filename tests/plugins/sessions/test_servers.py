@@ -336,7 +336,7 @@ def test_urls_are_understood_or_refused() -> None:
         DatabaseSessionService("sqlite://", echo=True)
     with pytest.raises(ConfigurationError, match="postgresql://user@host"):
         PostgresSessionService("mysql://host/db")
-    with pytest.raises(ConfigurationError, match="no number"):
+    with pytest.raises(ConfigurationError, match="is not a number"):
         PostgresSessionService("postgresql://host/db?pool_size=many")
 
 

@@ -43,7 +43,7 @@ class MemoryDatabase:
             except Trouble as trouble:
                 if elapsed() + pause > end:
                     raise MemoryUnavailableError(
-                        f"the memory {self._access.shown} cannot be reached for {self._access.patience:g} seconds "
+                        f"the memory {self._access.shown} could not be reached for {self._access.patience:g} seconds "
                         f"({trouble}): see whether it runs, then try again"
                     ) from trouble
             except Rejected as error:

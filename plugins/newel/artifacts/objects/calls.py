@@ -52,7 +52,7 @@ class Calls:
         except TimeoutError:
             why = troubles[-1] if troubles else "no answer"
             raise ArtifactStoreUnavailableError(
-                f"the artifact store {self.name} cannot be reached for {patience:g} seconds ({why}): "
+                f"the artifact store {self.name} could not be reached for {patience:g} seconds ({why}): "
                 f"see whether it runs, then try again"
             ) from None
 

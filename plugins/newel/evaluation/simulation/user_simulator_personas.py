@@ -43,7 +43,7 @@ class UserPersonaRegistry:
         if persona_id not in self._personas:
             raise NotFoundError(
                 f"no persona {persona_id!r} is registered{did_you_mean(persona_id, self._personas)} "
-                f"(known: {', '.join(sorted(self._personas)) or 'none'})"
+                f"(there are: {', '.join(sorted(self._personas)) or 'none'})"
             )
         return self._personas[persona_id]
 
