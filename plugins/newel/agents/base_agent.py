@@ -66,8 +66,7 @@ class BaseAgent(KernelAgent, defer_build=True):
     @property
     def hooked(self) -> bool:
         """Whether the agent itself has a callback before or after its run."""
-        own = self.__dict__
-        return bool(own["before_agent_callback"] or own["after_agent_callback"])
+        return bool(self.before_agent_callback or self.after_agent_callback)
 
     def callbacks(self, hook: str) -> Callbacks:
         """The agent's own callbacks for `hook`, bound by keyword; checked once per value of the field."""

@@ -184,10 +184,8 @@ class LlmAgent(base_agent.BaseAgent):
         yield Handover(target, ctx)
 
     def _turns(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        own = self.__dict__
-        delegates = (own["sub_agents"] or own["mode"] == "task") and self._has_modes()  # mostly neither: no call
-        events = task.delegating(self, ctx) if delegates else reason_and_act(ctx)
-        return events if own["output_key"] is None else self._saving_output(events)
+        events = task.delegating(self, ctx) if self._has_modes() else reason_and_act(ctx)
+        return events if self.output_key is None else self._saving_output(events)
 
     async def _resumable(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         """The agent's events from where it stopped, if it had begun, then an event for its end (S0 §2.1)."""

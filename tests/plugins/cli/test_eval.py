@@ -322,7 +322,11 @@ def test_a_file_that_nobody_reads_names_who_would(app: Any) -> None:
         ("s.evalset.json", b'[{"name": "a"}]', "s.evalset.json: s[0]: a case of the older format"),
         ("config.json", b"\xff", "config.json:1: the file is not UTF-8"),
         ("config.json", b'{"criteria": {"response_match_score": NaN}}', "threshold: Input should be a finite"),
-        ("config.json", b'{"criteria": {"json_schema": {"value": {"type": "strin"}}}}', "not a JSON schema: $.type: "),
+        (
+            "config.json",
+            b'{"criteria": {"json_schema": {"value": {"type": "strin"}}}}',
+            "is not a JSON schema: $.type: ",
+        ),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named_with_its_place(file: str, text: bytes, says: str, app: Any) -> None:
