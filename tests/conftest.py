@@ -61,10 +61,15 @@ class Talk:
             app = SimpleNamespace(name="tearoom", root_agent=agent, plugins=list(plugins), resumability_config=config)
         self.service = service or InMemorySessionService()
         self.runner = Runner(
-            app=app, app_name="tearoom", agent=None if app else agent, plugins=None if app else plugins,
-            session_service=self.service, auto_create_session=True,
-            composition=composition or compose_once(distribution), **runner,
-        )  # fmt: skip
+            app=app,
+            app_name="tearoom",
+            agent=None if app else agent,
+            plugins=None if app else plugins,
+            session_service=self.service,
+            auto_create_session=True,
+            composition=composition or compose_once(distribution),
+            **runner,
+        )
 
     async def send(self, message: Any = "tea", **options: Any) -> list[Event]:
         """The events of one invocation."""
@@ -184,9 +189,11 @@ class Site:
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n")
         groups = {group: plugins, "newel.distributions": distributions}
         lines = [
-            line for group, points in groups.items() if points
+            line
+            for group, points in groups.items()
+            if points
             for line in (f"[{group}]", *(f"{name} = {value}" for name, value in points.items()))
-        ]  # fmt: skip
+        ]
         (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
         importlib.invalidate_caches()
 

@@ -25,8 +25,8 @@ NEEDS = {
     "newel_kernel": {"newel_types", "pluggy", "pydantic"},
     "newel_compose": {"newel_kernel", "newel_types", "pluggy", "pydantic", "stevedore", "yaml"},
 }
-#: Nine in ten modules have at most so many lines, and a function has at most so many.
-MODULE_LINES, FUNCTION_LINES = 250, 40
+#: Alarms, not targets: nine in ten modules and functions stay well below the first figure, and none passes the second.
+MODULE_LINES, FUNCTION_LINES = (250, 600), (25, 60)
 #: Modules that import each other, also for type checkers only: a ring is one module that was cut in the wrong place.
 RING = 5
 
@@ -49,15 +49,24 @@ def shown(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def too_long(folder: Path, most: int) -> list[str]:
-    """The functions of more than `most` lines."""
-    return [
-        f"{shown(path)}:{node.lineno} {node.name}: {length}"
+def function_lengths(folder: Path) -> list[tuple[int, str]]:
+    """The lines of each function, and where it is; the shortest first."""
+    return sorted(
+        ((node.end_lineno or 0) - node.lineno + 1, f"{shown(path)}:{node.lineno} {node.name}")
         for path, tree in modules(folder).items()
         for node in ast.walk(tree)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-        and (length := (node.end_lineno or 0) - node.lineno + 1) > most
-    ]
+    )
+
+
+def expect_small(what: str, sizes: list[tuple[int, str]], alarm: tuple[int, int]) -> None:
+    """Print the distribution of sizes; fail if the largest tenth begins above the first alarm, or one is above both."""
+    lines = [size for size, _ in sizes]
+    median, p90, most = lines[len(lines) // 2], lines[len(lines) * 9 // 10], lines[-1]
+    longest = "\n".join(f"  {size} {name}" for size, name in sizes[-5:])
+    print(f"{len(lines)} {what}: median {median}, p90 {p90}, longest {most} lines\n{longest}")
+    assert p90 <= alarm[0], "too many are long: which idea is missing?"
+    assert most <= alarm[1], "one is too long: which idea is missing?"
 
 
 @cache
@@ -83,15 +92,13 @@ def run_python(code: str, cwd: Path) -> str:
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=shown)
-def test_nine_in_ten_modules_are_small(folder: Path) -> None:
-    sizes = sorted((lines_of(path), shown(path)) for path in modules(folder))
-    longer = [f"{name}: {lines}" for lines, name in sizes if lines > MODULE_LINES]
-    assert len(longer) <= len(sizes) // 10, "\n".join(longer)
+def test_modules_are_small(folder: Path) -> None:
+    expect_small("modules", sorted((lines_of(path), shown(path)) for path in modules(folder)), MODULE_LINES)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=shown)
 def test_functions_are_short(folder: Path) -> None:
-    expect_none(too_long(folder, FUNCTION_LINES))
+    expect_small("functions", function_lengths(folder), FUNCTION_LINES)
 
 
 # --- arrows -----------------------------------------------------------------------------------------------------------
@@ -140,11 +147,13 @@ def test_a_door_and_its_stub_agree(package: str) -> None:
         name.split(".")[0]
         for node in stub.body
         for name in (
-            [alias.asname or alias.name for alias in node.names] if isinstance(node, ast.ImportFrom)
-            else [node.target.id] if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+            [alias.asname or alias.name for alias in node.names]
+            if isinstance(node, ast.ImportFrom)
+            else [node.target.id]
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
             else []
         )
-    }  # fmt: skip
+    }
     module = import_module(package)
     assert names - {"ModuleType"} == set(module.__all__)
     assert all(getattr(module, name) is not None for name in module.__all__)

@@ -179,9 +179,11 @@ def test_the_survivors_that_are_explained_are_in_functions_that_there_are(monkey
     assert len(explained) == len(re.findall(r"^\* ", text, re.MULTILINE))
     inside = DOCS.parent / "kernel" / "newel_kernel" / "_internal"
     missing = [
-        f"{one.module}: {name}" for one in explained for name in one.functions
+        f"{one.module}: {name}"
+        for one in explained
+        for name in one.functions
         if name not in functions(ast.parse((inside / f"{one.module}.py").read_text(encoding="utf-8")))
-    ]  # fmt: skip
+    ]
     assert missing == []
 
 

@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 TOOLS = {
     "ruff": ("-m", "ruff", "check", "."),
+    "ruff format": ("-m", "ruff", "format", "--check", "."),
     "mypy": ("-m", "mypy"),
     # Its console script may not be beside the interpreter that runs the tests.
     "lint-imports": ("-c", "from importlinter.cli import lint_imports_command as run; run()", "--no-cache"),

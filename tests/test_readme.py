@@ -66,8 +66,11 @@ def test_the_offline_command_runs(tmp_path: Path) -> None:
     code = "from newel.cli.main import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", code, verb, str(ROOT / agent), message],
-        capture_output=True, text=True, cwd=tmp_path, env=environment(),
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=environment(),
+    )
     assert done.returncode == 0, done.stderr
     assert "light rain" in done.stdout
 

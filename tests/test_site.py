@@ -57,8 +57,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if not folder.exists():
             done = subprocess.run(
                 [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", "docs/site/mkdocs.yml", "-d", folder],
-                cwd=ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True, check=False,
-            )  # fmt: skip
+                cwd=ROOT,
+                env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             assert done.returncode == 0, done.stderr
     return folder
 

@@ -133,15 +133,22 @@ def _index() -> str:
         for package in sorted(packages())
     ]
     modules = [f"| `{name}` | {', '.join(f'`{one}`' for one in names)} |" for name, names in mirrors().items()]
-    return "\n\n".join([
-        "# API",
-        "Import a name from the package that offers it. Names that start with an underscore, and modules that no page "
-        "here lists, may change at any time.",
-        "\n".join(["| package | |", "|---|---|", *rows]),
-        "## Modules under the names of google-adk",
-        "Code that moves over may import from these, too. They offer what the packages do, and a few older names.",
-        "\n".join(["| module | names |", "|---|---|", *modules]),
-    ]) + "\n"  # fmt: skip
+    return (
+        "\n\n".join(
+            [
+                "# API",
+                "Import a name from the package that offers it. Names that start with an underscore, and "
+                "modules that no page "
+                "here lists, may change at any time.",
+                "\n".join(["| package | |", "|---|---|", *rows]),
+                "## Modules under the names of google-adk",
+                "Code that moves over may import from these, too. They offer what the packages do, and a "
+                "few older names.",
+                "\n".join(["| module | names |", "|---|---|", *modules]),
+            ]
+        )
+        + "\n"
+    )
 
 
 @cache

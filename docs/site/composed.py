@@ -13,9 +13,11 @@ from newel_kernel import KERNEL_KINDS, Kind, Stage
 
 #: The keys of a distribution that give the order of the kernel's chains.
 _CHAINS = {
-    "RequestProcessor": "request_chain", "ResponseProcessor": "response_chain", "ResultProcessor": "result_chain",
+    "RequestProcessor": "request_chain",
+    "ResponseProcessor": "response_chain",
+    "ResultProcessor": "result_chain",
     "ToolPolicy": "tool_chain",
-}  # fmt: skip
+}
 
 
 class Declared(NamedTuple):

@@ -92,19 +92,26 @@ def _hooks() -> str:
         (f"[`{one.kind.hook}`](../{KINDS}/{one.name}.md)", _code(one.name), one.owner, _first(one.kind.specification))
         for one in composed.kinds()
     ]
-    return "\n\n".join([
-        "# Hooks",
-        "A plugin takes part through functions that it marks with `@hookimpl`. An implementation may take fewer of the "
-        "keywords than the signature has. [Write a plugin](../plugins/write-a-plugin.md) shows how.",
-        "## Lifecycle hooks",
-        inspect.getdoc(lifecycle_hookspecs) or "",
-        *map(_hook, lifecycle),
-        "## Registration hooks",
-        "They are called once, when a distribution is composed. Each returns a list of descriptors of one kind.",
-        table(("hook", "of", "declared by", "what for"), rows),
-        "## Hooks by which a plugin describes itself",
-        *map(_hook, composed.other_registration_hooks()),
-    ]) + "\n"  # fmt: skip
+    return (
+        "\n\n".join(
+            [
+                "# Hooks",
+                "A plugin takes part through functions that it marks with `@hookimpl`. An implementation "
+                "may take fewer of the "
+                "keywords than the signature has. [Write a plugin](../plugins/write-a-plugin.md) shows how.",
+                "## Lifecycle hooks",
+                inspect.getdoc(lifecycle_hookspecs) or "",
+                *map(_hook, lifecycle),
+                "## Registration hooks",
+                "They are called once, when a distribution is composed. Each returns a list of descriptors "
+                "of one kind.",
+                table(("hook", "of", "declared by", "what for"), rows),
+                "## Hooks by which a plugin describes itself",
+                *map(_hook, composed.other_registration_hooks()),
+            ]
+        )
+        + "\n"
+    )
 
 
 def _first(hook: Callable[..., Any]) -> str:
@@ -119,33 +126,48 @@ def _kinds() -> str:
         (f"[`{one.name}`]({one.name}.md)", _code(one.kind.hook), one.owner, _first(one.kind.specification))
         for one in composed.kinds()
     ]
-    return "\n\n".join([
-        "# Kinds",
-        "A kind is what plugins may provide, described by a descriptor. Each has a page with its hook, its descriptor, "
-        "an example that runs, and the plugins that provide it. Your own plugin may declare further kinds with "
-        "[register_kinds](../../reference/hooks.md#register_kinds).",
-        table(("kind", "hook", "declared by", "what for"), rows),
-    ]) + "\n"  # fmt: skip
+    return (
+        "\n\n".join(
+            [
+                "# Kinds",
+                "A kind is what plugins may provide, described by a descriptor. Each has a page with its "
+                "hook, its descriptor, "
+                "an example that runs, and the plugins that provide it. Your own plugin may declare further kinds with "
+                "[register_kinds](../../reference/hooks.md#register_kinds).",
+                table(("kind", "hook", "declared by", "what for"), rows),
+            ]
+        )
+        + "\n"
+    )
 
 
 def _kind(one: composed.Declared) -> str:
     text, example = _split_docstring(one.kind.specification)
-    return "\n\n".join([
-        f"# {words(one.name).capitalize()}",
-        text,
-        f"Plugins provide it through `{one.kind.hook}`, which returns a list of `{one.name}`. {_declared_by(one)}",
-        _place(one),
-        "## An example",
-        "With `from newel_kernel import *` and `from newel_compose import *`. The output follows as comments.",
-        example,
-        "## The descriptor",
-        api.documentation_of(
-            f"{one.kind.descriptor.__module__}.{one.name}", one.name, one.kind.descriptor,
-            heading_level=3, skip_local_inventory=True,
-        ),
-        "## Provided by",
-        _providers(one),
-    ]) + "\n"  # fmt: skip
+    return (
+        "\n\n".join(
+            [
+                f"# {words(one.name).capitalize()}",
+                text,
+                f"Plugins provide it through `{one.kind.hook}`, which returns a list of `{one.name}`. "
+                f"{_declared_by(one)}",
+                _place(one),
+                "## An example",
+                "With `from newel_kernel import *` and `from newel_compose import *`. The output follows as comments.",
+                example,
+                "## The descriptor",
+                api.documentation_of(
+                    f"{one.kind.descriptor.__module__}.{one.name}",
+                    one.name,
+                    one.kind.descriptor,
+                    heading_level=3,
+                    skip_local_inventory=True,
+                ),
+                "## Provided by",
+                _providers(one),
+            ]
+        )
+        + "\n"
+    )
 
 
 def _declared_by(one: composed.Declared) -> str:
@@ -194,20 +216,34 @@ def _text(row: Json, key: str) -> str:
 def _settings() -> str:
     rows = [row for row in settings_of(composed.composition(), None) if row["plugin"] in composed.own_plugins()]
     plugins = dict.fromkeys(str(row["plugin"]) for row in rows)
-    return "\n\n".join([
-        "# Settings",
-        "A distribution sets them per plugin, under `settings`: `settings: {tool_timeout: {seconds: 30}}`. "
-        "`newel plugins settings` lists them with the values that apply in your folder.",
-        *(part for plugin in plugins for part in (f"## {plugin}", _settings_table(plugin, rows))),
-    ]) + "\n"  # fmt: skip
+    return (
+        "\n\n".join(
+            [
+                "# Settings",
+                "A distribution sets them per plugin, under `settings`: `settings: {tool_timeout: {seconds: 30}}`. "
+                "`newel plugins settings` lists them with the values that apply in your folder.",
+                *(part for plugin in plugins for part in (f"## {plugin}", _settings_table(plugin, rows))),
+            ]
+        )
+        + "\n"
+    )
 
 
 def _settings_table(plugin: str, rows: list[Json]) -> str:
-    return table(("setting", "type", "default", "in `standard`", "what it is"), [
-        (_code(row["setting"]), _code(row["type"]), _text(row, "default"),
-         _text(row, "value") if row["value"] != row["default"] else "", str(row["description"]))
-        for row in rows if row["plugin"] == plugin
-    ])  # fmt: skip
+    return table(
+        ("setting", "type", "default", "in `standard`", "what it is"),
+        [
+            (
+                _code(row["setting"]),
+                _code(row["type"]),
+                _text(row, "default"),
+                _text(row, "value") if row["value"] != row["default"] else "",
+                str(row["description"]),
+            )
+            for row in rows
+            if row["plugin"] == plugin
+        ],
+    )
 
 
 def _distributions() -> str:
@@ -218,15 +254,20 @@ def _distributions() -> str:
         for name, field in Distribution.model_fields.items()
         if name != "source"
     ]
-    return "\n\n".join([
-        "# Distributions",
-        "The keys of its file. [Compose a distribution](../guides/compose-a-distribution.md) explains them.",
-        table(("key", "type", "what it is"), keys),
-        *(
-            f"## {file.stem}\n\n```yaml\n{file.read_text(encoding='utf-8').strip()}\n```"
-            for file in sorted(folder.glob("*.yaml"))
-        ),
-    ]) + "\n"  # fmt: skip
+    return (
+        "\n\n".join(
+            [
+                "# Distributions",
+                "The keys of its file. [Compose a distribution](../guides/compose-a-distribution.md) explains them.",
+                table(("key", "type", "what it is"), keys),
+                *(
+                    f"## {file.stem}\n\n```yaml\n{file.read_text(encoding='utf-8').strip()}\n```"
+                    for file in sorted(folder.glob("*.yaml"))
+                ),
+            ]
+        )
+        + "\n"
+    )
 
 
 # --- commands ---------------------------------------------------------------------------------------------------------
@@ -250,12 +291,18 @@ def _collect(command: click.Command, path: str, result: dict[str, click.Command]
 
 
 def _commands() -> str:
-    return "\n\n".join([
-        "# Commands",
-        inspect.cleandoc(cli.help or ""),
-        "`--debug`, anywhere on the line, shows tracebacks. [The commands by task](../guides/commands.md) is shorter.",
-        *(_command(path, command) for path, command in commands().items()),
-    ]) + "\n"  # fmt: skip
+    return (
+        "\n\n".join(
+            [
+                "# Commands",
+                inspect.cleandoc(cli.help or ""),
+                "`--debug`, anywhere on the line, shows tracebacks. [The commands by "
+                "task](../guides/commands.md) is shorter.",
+                *(_command(path, command) for path, command in commands().items()),
+            ]
+        )
+        + "\n"
+    )
 
 
 def _command(path: str, command: click.Command) -> str:

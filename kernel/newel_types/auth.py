@@ -99,9 +99,17 @@ class HttpAuth(Sealable):
 class OAuth2Auth(Sealable):
     """An OAuth2 or OpenID Connect client, the state of its authorization, and the tokens; times in seconds."""
 
-    secret_fields = frozenset({
-        "access_token", "auth_code", "auth_response_uri", "client_secret", "code_verifier", "id_token", "refresh_token",
-    })  # fmt: skip
+    secret_fields = frozenset(
+        {
+            "access_token",
+            "auth_code",
+            "auth_response_uri",
+            "client_secret",
+            "code_verifier",
+            "id_token",
+            "refresh_token",
+        }
+    )
 
     client_id: str | None = None
     client_secret: str | None = None

@@ -170,9 +170,13 @@ _GRANTS = {
 }
 #: Fields that only one kind of scheme has, to recognise a scheme that comes without its type.
 _KIND_BY_FIELD = {
-    "in": "apiKey", "in_": "apiKey", "scheme": "http", "flows": "oauth2", "openIdConnectUrl": "openIdConnect",
+    "in": "apiKey",
+    "in_": "apiKey",
+    "scheme": "http",
+    "flows": "oauth2",
+    "openIdConnectUrl": "openIdConnect",
     "authorization_endpoint": "openIdConnect",
-}  # fmt: skip
+}
 
 
 def read_scheme(value: object) -> object:

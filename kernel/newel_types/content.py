@@ -236,9 +236,11 @@ def _thawed(part: Part) -> Part:
         return Part(function_call=call, thought=part.thought, thought_signature=part.thought_signature)
     if response is not None and response.parts is None and response.scheduling is None:
         response = FunctionResponse(
-            id=response.id, name=response.name, response=deep_copy(response.response),
+            id=response.id,
+            name=response.name,
+            response=deep_copy(response.response),
             will_continue=response.will_continue,
-        )  # fmt: skip
+        )
         return Part(function_response=response, thought=part.thought, thought_signature=part.thought_signature)
     return part.model_copy(deep=True)
 

@@ -31,9 +31,22 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "Agent", "App", "BaseAgent", "BasePlugin", "Context", "Event", "InMemoryRunner", "Runner", "Waiting", "Workflow",
-    "__version__", "hookimpl", "run", "tool", "types",
-]  # fmt: skip
+    "Agent",
+    "App",
+    "BaseAgent",
+    "BasePlugin",
+    "Context",
+    "Event",
+    "InMemoryRunner",
+    "Runner",
+    "Waiting",
+    "Workflow",
+    "__version__",
+    "hookimpl",
+    "run",
+    "tool",
+    "types",
+]
 
 _WHERE = {
     "Agent": "newel.agents.llm_agent",

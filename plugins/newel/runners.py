@@ -106,9 +106,15 @@ class Runner(BaseRunner):
         run is cancelled, and the events end.
         """
         events = BaseRunner.run_async(
-            self, user_id=user_id, session_id=session_id, invocation_id=invocation_id, new_message=new_message,
-            state_delta=state_delta, run_config=run_config, yield_user_message=yield_user_message,
-        )  # fmt: skip
+            self,
+            user_id=user_id,
+            session_id=session_id,
+            invocation_id=invocation_id,
+            new_message=new_message,
+            state_delta=state_delta,
+            run_config=run_config,
+            yield_user_message=yield_user_message,
+        )
         if self.claims is not None and self.claims.busy == "interrupt":
             events = runs.interruptible(events)
         return events if abort_signal is None else runs.abortable(events, abort_signal)
@@ -152,10 +158,13 @@ class Runner(BaseRunner):
         """`run_async` for code without an event loop; closing the generator stops the run and waits for its end."""
         return runs.iterate(
             lambda: self.run_async(
-                user_id=user_id, session_id=session_id, new_message=new_message, state_delta=state_delta,
+                user_id=user_id,
+                session_id=session_id,
+                new_message=new_message,
+                state_delta=state_delta,
                 run_config=run_config,
             )
-        )  # fmt: skip
+        )
 
     async def run_debug(
         self,
@@ -201,9 +210,14 @@ class Runner(BaseRunner):
         Raises SessionNotFoundError, and AlreadyExistsError if a session with the new id exists.
         """
         return await sessions.fork_session(
-            self.session_service, self.artifact_service, app_name=self.app_name, user_id=user_id,
-            session_id=session_id, new_session_id=new_session_id, events=events,
-        )  # fmt: skip
+            self.session_service,
+            self.artifact_service,
+            app_name=self.app_name,
+            user_id=user_id,
+            session_id=session_id,
+            new_session_id=new_session_id,
+            events=events,
+        )
 
     async def rewind_async(self, *, user_id: str, session_id: str, rewind_before_invocation_id: str) -> None:
         """Take the session back to before an invocation: what it and later ones said, wrote and saved is undone."""

@@ -18,15 +18,34 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 CASES = (
-    "import", "first_turn", "turn_text", "turn_tool", "turn_tool_many", "turn_tools_parallel", "long_session:n=10",
-    "long_session:n=1000", "long_session:n=5000", "stream", "concurrent", "transfer", "sequential", "parallel",
-    "mem_sessions", "persist",
-)  # fmt: skip
+    "import",
+    "first_turn",
+    "turn_text",
+    "turn_tool",
+    "turn_tool_many",
+    "turn_tools_parallel",
+    "long_session:n=10",
+    "long_session:n=1000",
+    "long_session:n=5000",
+    "stream",
+    "concurrent",
+    "transfer",
+    "sequential",
+    "parallel",
+    "mem_sessions",
+    "persist",
+)
 #: The most that a case may cost, as a multiple of the floor.
 LIMITS = {
-    "import": 3.0, "turn_text": 2.5, "turn_tool": 2.5, "turn_tools_parallel": 3.0, "stream": 3.0, "transfer": 3.0,
-    "sequential": 3.0, "parallel": 3.0,
-}  # fmt: skip
+    "import": 3.0,
+    "turn_text": 2.5,
+    "turn_tool": 2.5,
+    "turn_tools_parallel": 3.0,
+    "stream": 3.0,
+    "transfer": 3.0,
+    "sequential": 3.0,
+    "parallel": 3.0,
+}
 #: Cases told in something else than CPU time: the key and the unit.
 TOLD_IN = {"mem_sessions": ("rss_kb_per_session", "KB")}
 #: The floor's store that promises what newel's does: every commit is on the disk, live sessions stay in memory.

@@ -76,9 +76,11 @@ async def cost(shape: str, nodes: int, waits: bool) -> dict[str, Any]:
     kept = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return {
-        "case": shape + ("_async" if waits else ""), "nodes": nodes,
-        "us_per_node": round(statistics.median(spent[1:]) / nodes * 1e6, 1), "bytes_per_node": kept // nodes,
-    }  # fmt: skip
+        "case": shape + ("_async" if waits else ""),
+        "nodes": nodes,
+        "us_per_node": round(statistics.median(spent[1:]) / nodes * 1e6, 1),
+        "bytes_per_node": kept // nodes,
+    }
 
 
 def main() -> None:

@@ -69,10 +69,11 @@ def anthropic_events() -> list[Any]:
     return [
         {"type": "message_start", "message": message},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
-        *_many(deltas), {"type": "content_block_stop", "index": 0},
+        *_many(deltas),
+        {"type": "content_block_stop", "index": 0},
         {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 5}},
         {"type": "message_stop"},
-    ]  # fmt: skip
+    ]
 
 
 def chat_events() -> list[Any]:
@@ -180,9 +181,12 @@ def litellm() -> BaseLlm:
 
 
 PROVIDERS: dict[str, Callable[[], BaseLlm]] = {
-    "openai": openai, "openai_responses": openai_responses, "anthropic": anthropic, "gemini": gemini,
+    "openai": openai,
+    "openai_responses": openai_responses,
+    "anthropic": anthropic,
+    "gemini": gemini,
     "litellm": litellm,
-}  # fmt: skip
+}
 
 
 async def _stream(model: BaseLlm) -> tuple[float, float]:

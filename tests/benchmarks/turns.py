@@ -73,9 +73,12 @@ class Bench:
 
     def agent(self, name: str = "a", mode: str = "text", tools: Any = (), subs: Any = (), **model: Any) -> Any:
         return LlmAgent(
-            name=name, model=ScriptedLlm(model="scripted", mode=mode, **model), instruction=SYSTEM, tools=list(tools),
+            name=name,
+            model=ScriptedLlm(model="scripted", mode=mode, **model),
+            instruction=SYSTEM,
+            tools=list(tools),
             sub_agents=list(subs),
-        )  # fmt: skip
+        )
 
     def message(self) -> Any:
         return types.Content(role="user", parts=[types.Part(text=USER_TEXT % 1)])

@@ -167,9 +167,11 @@ class TestReplaceAndDisable:
             providing(
                 name, register_tool_factories=[ToolFactory(name="speed", create=dict)], register_model_providers=[echo]
             )
-            for name, echo in (("one", ModelProvider(name="echo", create=ScriptedModel)), ("two", ModelProvider(
-                name="two", create=ScriptedModel)))
-        ]  # fmt: skip
+            for name, echo in (
+                ("one", ModelProvider(name="echo", create=ScriptedModel)),
+                ("two", ModelProvider(name="two", create=ScriptedModel)),
+            )
+        ]
         with pytest.raises(CompositionError) as caught:
             compose("adk", plugins=plugins)
         speed, echo = sorted(caught.value.problems, reverse=True)
@@ -234,9 +236,9 @@ class TestReplaceAndDisable:
 
 class TestPluginsGivenDirectly:
     def test_an_object_with_marked_methods(self) -> None:
-        plugin = providing("rag", register_request_processors=[
-            RequestProcessor(name="rag", run=nothing, after=("contents",))
-        ])  # fmt: skip
+        plugin = providing(
+            "rag", register_request_processors=[RequestProcessor(name="rag", run=nothing, after=("contents",))]
+        )
         composed = compose("minimal", plugins=[plugin])
         assert chain(composed)[-1] == "rag"
         first = composed.plugins[0]

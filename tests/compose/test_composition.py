@@ -21,9 +21,20 @@ from newel_types import Content, Part
 
 #: RULINGS.md, "Order and flow": agent_transfer last.
 REQUEST_CHAIN = [
-    "basic", "auth", "confirmation", "instructions", "identity", "compaction", "contents", "context_cache",
-    "interactions", "planning", "code_execution", "output_schema", "agent_transfer",
-]  # fmt: skip
+    "basic",
+    "auth",
+    "confirmation",
+    "instructions",
+    "identity",
+    "compaction",
+    "contents",
+    "context_cache",
+    "interactions",
+    "planning",
+    "code_execution",
+    "output_schema",
+    "agent_transfer",
+]
 #: "After the chain: toolset auth".
 AFTER_THE_CHAIN = ["toolset_auth"]
 RESPONSE_CHAIN = ["planning", "code_execution"]

@@ -135,15 +135,17 @@ class TestAPluginThatDoesNotImport:
 def test_an_entry_point_without_its_module_or_attribute_fails_to_load(site: Any, extending: Any) -> None:
     site.install("holes", plugins={"gone": "no_such_module", "half": "fake_half:missing"}, fake_half="")
     assert {name: state for name, state in states(compose("standard")).items() if state == "failed"} == {
-        "gone": "failed", "half": "failed",
-    }  # fmt: skip
+        "gone": "failed",
+        "half": "failed",
+    }
     with pytest.raises(PluginLoadError, match=r"half.*missing"):
         compose(extending("adk", "plugins: [half]"))
 
 
 def test_an_entry_point_may_be_an_object(site: Any, extending: Any) -> None:
     site.install(
-        "objects", plugins={"thing": "fake_thing:plugin"},
+        "objects",
+        plugins={"thing": "fake_thing:plugin"},
         fake_thing="""
             from newel.tools.kinds import ToolFactory
             from newel_kernel import hookimpl
@@ -155,7 +157,7 @@ def test_an_entry_point_may_be_an_object(site: Any, extending: Any) -> None:
 
             plugin = Plugin()
             """,
-    )  # fmt: skip
+    )
     composed = compose(extending("minimal", "plugins: [thing]"))
     assert composed.registry.find(ToolFactory, "speed").create is dict
     assert composed.registry.owned(ToolFactory)["speed"].plugin == "thing"
@@ -176,8 +178,9 @@ def test_load_says_of_each_name_what_became_of_it(site: Any) -> None:
     loaded, failures = load(["bad", "missing", "good"])
     assert {name: plugin.x for name, plugin in loaded.items()} == {"good": 1}
     assert {name: type(error) for name, error in failures.items()} == {
-        "bad": ZeroDivisionError, "missing": LookupError,
-    }  # fmt: skip
+        "bad": ZeroDivisionError,
+        "missing": LookupError,
+    }
 
 
 def test_names_that_are_installed_pass() -> None:
@@ -250,12 +253,15 @@ class TestScans:
     @given(
         st.lists(
             st.tuples(
-                st.sampled_from(["a", "b"]), st.sampled_from(["one", "two"]), st.sampled_from(["1.0", "2.0", None]),
-                st.sampled_from(["p", "q", None]), st.booleans(),
+                st.sampled_from(["a", "b"]),
+                st.sampled_from(["one", "two"]),
+                st.sampled_from(["1.0", "2.0", None]),
+                st.sampled_from(["p", "q", None]),
+                st.booleans(),
             ),
             max_size=8,
         )
-    )  # fmt: skip
+    )
     def test_a_scan_says_what_reading_all_anew_says(self, steps: list[tuple[str, str, str | None, Any, bool]]) -> None:
         ticks = count(1)
         with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as name:

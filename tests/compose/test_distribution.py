@@ -28,7 +28,8 @@ def refused(path: Path) -> str:
 @pytest.fixture
 def folders(tmp_path: Path) -> dict[str, Path]:
     base = write(
-        tmp_path, "base",
+        tmp_path,
+        "base",
         """
         plugins: [one, two]
         request_chain: [one, two]
@@ -39,7 +40,7 @@ def folders(tmp_path: Path) -> dict[str, Path]:
           one: {loud: true, speed: 3}
           two: {x: 1}
         """,
-    )  # fmt: skip
+    )
     return {"base": base}
 
 
@@ -59,7 +60,8 @@ def test_a_child_adds_to_lists_of_plugins_and_mappings_and_replaces_chains(
     tmp_path: Path, folders: dict[str, Path]
 ) -> None:
     child = write(
-        tmp_path, "child",
+        tmp_path,
+        "child",
         """
         extends: base
         autoload: true
@@ -70,7 +72,7 @@ def test_a_child_adds_to_lists_of_plugins_and_mappings_and_replaces_chains(
         services: {session: "sqlite:///x.db"}
         settings: {one: {speed: 4}}
         """,
-    )  # fmt: skip
+    )
     made = read_distribution(child, folders)
     assert made.name == "child"
     assert made.extends == "base"

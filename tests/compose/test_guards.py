@@ -164,7 +164,7 @@ def test_a_question_that_raises_names_its_plugin(question: str) -> None:
         ("tool_policies", ToolPolicy(name="odd", wrap=lambda: None, after=("claims",)), "must take (call_tool)"),  # type: ignore[arg-type,misc]
         ("tool_policies", ToolPolicy(name="odd", wrap=lambda call: 3, after=("claims",)), "returned int; it must"),  # type: ignore[arg-type,return-value]
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_called_is_refused_when_composing(hook: str, descriptor: Any, words: str) -> None:
     with pytest.raises(NewelError) as caught:
         compose("standard", plugins=[giving(hook, descriptor)])

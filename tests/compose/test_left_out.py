@@ -46,7 +46,8 @@ UNFIT = {
         "it provides 'contents', which newel 0.1.0 provides too; name it under `replace:` in newel.yaml",
     ),
     "descriptor": (
-        "from newel.tools.kinds import ToolFactory\n" + HOOK
+        "from newel.tools.kinds import ToolFactory\n"
+        + HOOK
         + "def register_tool_factories(): return [ToolFactory(name='exit_loop', create=dict)]",
         "it provides the tool factory 'exit_loop', which newel 0.1.0 provides too; name one under `replace:` or "
         "disable the other in newel.yaml",
@@ -96,16 +97,18 @@ UNFIT = {
         "its register_settings returned <class 'dict'>, which is not a pydantic model class",
     ),
     "settings without defaults": (
-        "from pydantic import BaseModel\n" + HOOK
+        "from pydantic import BaseModel\n"
+        + HOOK
         + "def register_settings(): return Settings\n\nclass Settings(BaseModel):\n    url: str",
         "it needs settings: url: Field required",
     ),
     "kind": (
-        "from newel_kernel import Kind\nfrom newel.tools import kinds\n" + HOOK
+        "from newel_kernel import Kind\nfrom newel.tools import kinds\n"
+        + HOOK
         + "def register_kinds(): return [Kind(kinds.ToolAdapter, kinds.register_tool_factories)]",
         "it declares the kind of 'register_tool_factories', which 'tools' declares too",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -166,8 +169,9 @@ def test_of_two_that_clash_the_first_stays(site: Any) -> None:
         site.install(name, plugins={name: f"fake_{name}"}, **{f"fake_{name}": source})
     composed = compose("standard")
     assert {one.name: one.state for one in composed.plugins if one.name in ("alpha", "beta")} == {
-        "alpha": "enabled", "beta": "left out",
-    }  # fmt: skip
+        "alpha": "enabled",
+        "beta": "left out",
+    }
 
 
 def test_a_name_of_a_built_in_plugin_is_no_way_to_replace_it(
@@ -230,9 +234,11 @@ def test_the_line_goes_to_stderr(site: Any, tmp_path: Any) -> None:
 
 @pytest.mark.parametrize(
     "module",
-    ["def fail():\n    raise RuntimeError('no luck')\nfail()",
-     HOOK + "def register_settings():\n    raise RuntimeError('no luck')"],
-)  # fmt: skip
+    [
+        "def fail():\n    raise RuntimeError('no luck')\nfail()",
+        HOOK + "def register_settings():\n    raise RuntimeError('no luck')",
+    ],
+)
 def test_with_debugging_its_traceback_follows(site: Any, tmp_path: Any, module: str) -> None:
     site.install("newel-odd", plugins={"odd": "fake_odd"}, fake_odd=module)
     code = f"import sys; sys.path.insert(0, {str(site.path)!r}); from newel_compose import compose; compose()"

@@ -50,8 +50,9 @@ def test_what_is_locked_composes(lock: Path) -> None:
 
 
 def test_every_difference_is_listed(lock: Path) -> None:
-    edit(lock, contents={"distribution": "newel", "version": "9"}, echo=None,
-         rag={"distribution": "rag", "version": "1"})  # fmt: skip
+    edit(
+        lock, contents={"distribution": "newel", "version": "9"}, echo=None, rag={"distribution": "rag", "version": "1"}
+    )
     with pytest.raises(LockError) as caught:
         compose("minimal", lock=lock)
     assert isinstance(caught.value, CompositionError)

@@ -70,14 +70,28 @@ def test_a_stage_stands_beside_its_anchor(anchors: dict[str, Any], expected: lis
 
 def test_a_stage_may_be_anchored_to_one_that_is_anchored_itself() -> None:
     stages = [
-        owned("late", after=("contents",)), owned("later", after=("late",)), owned("a_before_late", before=("late",)),
-        owned("early", before=("identity",)), owned("z_after_early", after=("early",)),
+        owned("late", after=("contents",)),
+        owned("later", after=("late",)),
+        owned("a_before_late", before=("late",)),
+        owned("early", before=("identity",)),
+        owned("z_after_early", after=("early",)),
         owned("earliest", before=("early",)),
-    ]  # fmt: skip
+    ]
     assert names([*core(), *stages]) == [
-        "basic", "auth", "instructions", "earliest", "early", "z_after_early", "identity", "contents", "a_before_late",
-        "late", "later", "planning", "transfer",
-    ]  # fmt: skip
+        "basic",
+        "auth",
+        "instructions",
+        "earliest",
+        "early",
+        "z_after_early",
+        "identity",
+        "contents",
+        "a_before_late",
+        "late",
+        "later",
+        "planning",
+        "transfer",
+    ]
 
 
 def test_what_a_distribution_lists_needs_no_anchor_and_keeps_its_place() -> None:
@@ -150,8 +164,7 @@ def test_a_stage_says_why_it_is_where_it_is() -> None:
 
 def test_an_unknown_anchor_names_the_stage_its_distribution_and_the_likely_name() -> None:
     assert problems([*core(), owned("rag", "newel-rag 0.1", after=("content",))]) == (
-        "request_chain: 'rag' (newel-rag 0.1) is anchored to 'content', which does not exist; "
-        "did you mean 'contents'?",
+        "request_chain: 'rag' (newel-rag 0.1) is anchored to 'content', which does not exist; did you mean 'contents'?",
     )
 
 

@@ -77,9 +77,7 @@ def test_a_project_that_says_nothing_is_passed_over(text: str) -> None:
     assert selected() == "standard"
 
 
-@pytest.mark.parametrize(
-    "text", ["[tool]\nnewel = 'adk'\n", "[tool.newel]\n", "[tool.newel]\ndistribution = 3\n"]
-)
+@pytest.mark.parametrize("text", ["[tool]\nnewel = 'adk'\n", "[tool.newel]\n", "[tool.newel]\ndistribution = 3\n"])
 def test_a_project_that_says_it_wrongly_is_refused(text: str) -> None:
     write("pyproject.toml", text)
     with pytest.raises(ConfigurationError, match=r"pyproject.toml: \[tool.newel\] needs distribution"):
@@ -141,16 +139,19 @@ def test_a_newel_yaml_that_is_not_in_utf_8_is_refused_and_a_pyproject_is_somebod
         select_distribution()
 
 
-@pytest.mark.parametrize(("uri", "shown"), [
-    ("postgresql://ada:s3cr3t@db/x", "postgresql://ada:***@db/x"),
-    ("redis://:s3cr3t@db:6379", "redis://:***@db:6379"),
-    ("mysql://ada:s3@c/r3:t@db/x?ssl=1", "mysql://ada:***@db/x?ssl=1"),
-    ("pg://db/x?user=ada&password=s3cr3t&a=1", "pg://db/x?user=ada&password=***&a=1"),
-    ("pg://db/x?sslPassword=s3cr3t", "pg://db/x?sslPassword=***"),
-    ("sqlite:////tmp/a:b@c.db", "sqlite:////tmp/a:b@c.db"),
-    ("sqlite:///sessions.db", "sqlite:///sessions.db"),
-    ("", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("uri", "shown"),
+    [
+        ("postgresql://ada:s3cr3t@db/x", "postgresql://ada:***@db/x"),
+        ("redis://:s3cr3t@db:6379", "redis://:***@db:6379"),
+        ("mysql://ada:s3@c/r3:t@db/x?ssl=1", "mysql://ada:***@db/x?ssl=1"),
+        ("pg://db/x?user=ada&password=s3cr3t&a=1", "pg://db/x?user=ada&password=***&a=1"),
+        ("pg://db/x?sslPassword=s3cr3t", "pg://db/x?sslPassword=***"),
+        ("sqlite:////tmp/a:b@c.db", "sqlite:////tmp/a:b@c.db"),
+        ("sqlite:///sessions.db", "sqlite:///sessions.db"),
+        ("", ""),
+    ],
+)
 def test_a_uri_is_shown_without_its_password(uri: str, shown: str) -> None:
     assert without_password(uri) == shown
 
@@ -158,9 +159,11 @@ def test_a_uri_is_shown_without_its_password(uri: str, shown: str) -> None:
 def test_no_error_of_a_store_shows_a_password() -> None:
     composition = compose("standard")
     for kind, uri in (
-        (SessionBackend, "nosuch://ada:s3cr3t@db/x"), (SessionBackend, "sqlite://ada:s3cr3t@db/x"),
-        (SessionBackend, "sqlite://ada:s3cr3t@db"), (ArtifactBackend, "file://ada:s3cr3t@db/x"),
-    ):  # fmt: skip
+        (SessionBackend, "nosuch://ada:s3cr3t@db/x"),
+        (SessionBackend, "sqlite://ada:s3cr3t@db/x"),
+        (SessionBackend, "sqlite://ada:s3cr3t@db"),
+        (ArtifactBackend, "file://ada:s3cr3t@db/x"),
+    ):
         with pytest.raises((FeatureUnavailableError, ConfigurationError)) as caught:
             composition.open_service(kind, uri)
         assert "s3cr3t" not in str(caught.value)

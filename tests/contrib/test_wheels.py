@@ -63,8 +63,11 @@ class Installed:
         clean = {name: value for name, value in os.environ.items() if name not in _OWN}
         done = subprocess.run(
             [str(self.python.with_name("newel" + self.python.suffix)), *arguments],
-            capture_output=True, text=True, env={**clean, **self.env}, cwd=self.folder,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            env={**clean, **self.env},
+            cwd=self.folder,
+        )
         assert done.returncode == 2, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
         assert "Traceback" not in done.stderr
         return done.stderr
@@ -93,9 +96,17 @@ def environment(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     # This interpreter's pip serves the new environment: to install a second one takes longer than all the rest.
     execute(
-        sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--disable-pip-version-check",
-        "--no-compile", *wheels.glob("*.whl"),
-    )  # fmt: skip
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-compile",
+        *wheels.glob("*.whl"),
+    )
     return python
 
 

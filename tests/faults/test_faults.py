@@ -86,8 +86,11 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 @pytest.fixture(scope="module")
 def battery(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Battery]:
     """The groups of the selected cases, started."""
-    selected = [item.callspec.params["case"] for item in request.session.items if hasattr(item, "callspec")
-                and item.path == Path(__file__)]  # fmt: skip
+    selected = [
+        item.callspec.params["case"]
+        for item in request.session.items
+        if hasattr(item, "callspec") and item.path == Path(__file__)
+    ]
     with ExitStack() as stack:
         running = Battery(tmp_path_factory.mktemp("faults"), sorted({CASES[case] for case in selected}))
         stack.callback(running.close)

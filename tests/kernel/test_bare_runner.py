@@ -67,9 +67,13 @@ def reply(words: str, **fields: Any) -> Event:
 
 
 def make(
-    root: BaseAgent, /, *descriptors: Descriptor, runner_type: type[Runner] = Runner, request_chain: Any = (),
+    root: BaseAgent,
+    /,
+    *descriptors: Descriptor,
+    runner_type: type[Runner] = Runner,
+    request_chain: Any = (),
     **fields: Any,
-) -> Runner:  # fmt: skip
+) -> Runner:
     fields = {"app_name": "tearoom", "agent": root, "auto_create_session": True} | fields
     chains = Chains(registry=Shelf(*descriptors), request_chain=request_chain)  # type: ignore[arg-type]
     return runner_type(composition=chains, session_service=InMemorySessionService(), **fields)

@@ -13,10 +13,17 @@ from newel_kernel import BaseAgent, InvocationContext, PluginError, PluginHookEr
 from newel_types import FunctionCall
 
 HOOKS = [
-    "on_user_message_callback", "before_run_callback", "before_agent_callback", "before_model_callback",
-    "after_model_callback", "before_tool_callback", "after_tool_callback", "after_agent_callback", "on_event_callback",
+    "on_user_message_callback",
+    "before_run_callback",
+    "before_agent_callback",
+    "before_model_callback",
+    "after_model_callback",
+    "before_tool_callback",
+    "after_tool_callback",
+    "after_agent_callback",
+    "on_event_callback",
     "after_run_callback",
-]  # fmt: skip
+]
 
 
 class Raising:

@@ -50,10 +50,13 @@ def names(descriptors: Sequence[Descriptor]) -> list[str]:
 
 def test_what_stands_around_a_run_comes_from_the_registry_in_its_order() -> None:
     shelf = Shelf(
-        Prologue(name="late", run=nothing, follows=True), Prologue(name="early", run=nothing),
-        Epilogue(name="last", run=nothing), Observer(name="watch", notify=nothing),
-        Epilogue(name="very last", run=nothing), Prologue(name="early too", run=nothing),
-    )  # fmt: skip
+        Prologue(name="late", run=nothing, follows=True),
+        Prologue(name="early", run=nothing),
+        Epilogue(name="last", run=nothing),
+        Observer(name="watch", notify=nothing),
+        Epilogue(name="very last", run=nothing),
+        Prologue(name="early too", run=nothing),
+    )
     chains = Chains(registry=shelf)
     assert names(chains.prologues) == ["early", "early too"]
     assert names(chains.late_prologues) == ["late"]

@@ -357,9 +357,14 @@ def test_errors_carry_what_went_wrong() -> None:
     assert CompositionError(iter(["one", "two"])).problems == ("one", "two")
     assert str(CompositionError(["one", "two"])) == "one\ntwo"
     fields: dict[str, Any] = {
-        "code": 429, "provider": "p", "model": "m", "request_id": "r", "retryable": True, "retry_after": 2.0,
+        "code": 429,
+        "provider": "p",
+        "model": "m",
+        "request_id": "r",
+        "retryable": True,
+        "retry_after": 2.0,
         "remedy": "wait",
-    }  # fmt: skip
+    }
     error = ModelError("slow down", **fields)
     assert {name: getattr(error, name) for name in fields} == fields
     assert (str(error), error.agent) == ("slow down", "")

@@ -57,16 +57,26 @@ def setting() -> tuple[LlmAgent, ScriptedModel]:
         role="model", parts=[Part(text="hm", thought=True, thought_signature=b"s"), Part(function_call=call)]
     )
     model = ScriptedModel([LlmResponse(content=first), "done", "again", "and again"])
-    config = GenerateContentConfig.model_validate({
-        "temperature": 0.5, "labels": {"a": "b"}, "stop_sequences": ["x"], "thinking_config": {"thinking_budget": 1},
-        "safety_settings": [{"category": "HARM_CATEGORY_HATE_SPEECH", "threshold": "BLOCK_NONE"}],
-        "http_options": {"headers": {"h": "1"}},
-    })  # fmt: skip
+    config = GenerateContentConfig.model_validate(
+        {
+            "temperature": 0.5,
+            "labels": {"a": "b"},
+            "stop_sequences": ["x"],
+            "thinking_config": {"thinking_budget": 1},
+            "safety_settings": [{"category": "HARM_CATEGORY_HATE_SPEECH", "threshold": "BLOCK_NONE"}],
+            "http_options": {"headers": {"h": "1"}},
+        }
+    )
     static = Content(role="user", parts=[Part(text="Rules."), Part(inline_data=Blob(data=b"\x01", mime_type="a/b"))])
     agent = LlmAgent(
-        name="waiter", model=model, tools=[brew], instruction="Serve.", static_instruction=static,
-        generate_content_config=config, sub_agents=[LlmAgent(name="cook", model=ScriptedModel([]))],
-    )  # fmt: skip
+        name="waiter",
+        model=model,
+        tools=[brew],
+        instruction="Serve.",
+        static_instruction=static,
+        generate_content_config=config,
+        sub_agents=[LlmAgent(name="cook", model=ScriptedModel([]))],
+    )
     return agent, model
 
 
@@ -229,7 +239,7 @@ def test_however_the_contents_are_reached(talk: Any, reach: str) -> None:
         lambda r: [d.parameters_json_schema.clear() for d in r.config.tools[0].function_declarations],
         lambda r: r.config.tools.append(Tool(function_declarations=[FunctionDeclaration(name="x")])),
     ],
-)  # fmt: skip
+)
 def test_one_edit_at_a_time(talk: Any, act: Callable[[LlmRequest], Any]) -> None:
     after_vandalism(talk, act)
 

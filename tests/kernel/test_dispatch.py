@@ -291,8 +291,13 @@ def test_a_callback_may_answer_in_the_tools_stead_and_change_results(talk: Any, 
     def after(tool: Any, args: dict[str, Any], tool_context: Any, tool_response: Any) -> Any:
         return {**tool_response, "seen": True} if args["n"] != 2 else None
 
-    agent = waiter([call("tool", n=n) for n in range(3)], "ok", tools=[tool], before_tool_callback=before,
-                   after_tool_callback=after)  # fmt: skip
+    agent = waiter(
+        [call("tool", n=n) for n in range(3)],
+        "ok",
+        tools=[tool],
+        before_tool_callback=before,
+        after_tool_callback=after,
+    )
     results = [r.response for r in talk(agent).say("go")[1].get_function_responses()]
     assert results == [{"early": True, "seen": True}, {"n": 1, "seen": True}, {"n": 2}]
     assert ran == ["tool 1", "tool 2"]
@@ -310,9 +315,15 @@ def test_an_empty_answer_is_an_answer(talk: Any, call: Any) -> None:
 
 @pytest.mark.parametrize(
     ("result", "response"),
-    [({"x": 1}, {"x": 1}), ("text", {"result": "text"}), (None, {"result": None}), ([1], {"result": [1]}),
-     (0, {"result": 0}), ({}, {})],
-)  # fmt: skip
+    [
+        ({"x": 1}, {"x": 1}),
+        ("text", {"result": "text"}),
+        (None, {"result": None}),
+        ([1], {"result": [1]}),
+        (0, {"result": 0}),
+        ({}, {}),
+    ],
+)
 def test_a_result_is_a_dict_or_is_wrapped(talk: Any, call: Any, result: Any, response: Any) -> None:
     def tool() -> Any:
         return result
@@ -334,8 +345,14 @@ def test_a_sub_branch_is_on_the_results(talk: Any, call: Any) -> None:
 def result(n: int, **actions: Any) -> Event:
     part = Part(function_response=FunctionResponse(name="t", id=f"c{n}", response={"n": n}))
     made = EventActions(**actions) if actions else None
-    return Event(author="a", invocation_id="e-1", branch="b", timestamp=float(n), content=Content(role="user", parts=[
-        part]), actions=made)  # fmt: skip
+    return Event(
+        author="a",
+        invocation_id="e-1",
+        branch="b",
+        timestamp=float(n),
+        content=Content(role="user", parts=[part]),
+        actions=made,
+    )
 
 
 def test_merging_keeps_identity_order_and_the_first_time() -> None:
@@ -359,11 +376,13 @@ def test_merged_deltas_add_up_and_the_last_writer_wins(deltas: list[dict[str, in
 
 
 def test_every_action_is_merged() -> None:
-    merged = merge_results([
-        result(1, transfer_to_agent="x", requested_auth_configs={"c1": 1}),
-        result(2, escalate=True, requested_auth_configs={"c2": 2}, route="r"),
-        result(3),
-    ])  # fmt: skip
+    merged = merge_results(
+        [
+            result(1, transfer_to_agent="x", requested_auth_configs={"c1": 1}),
+            result(2, escalate=True, requested_auth_configs={"c2": 2}, route="r"),
+            result(3),
+        ]
+    )
     assert merged.actions == EventActions(
         transfer_to_agent="x", escalate=True, requested_auth_configs={"c1": 1, "c2": 2}, route="r"
     )

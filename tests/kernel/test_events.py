@@ -72,8 +72,12 @@ class TestFinal:
         assert freeze_event(made).is_final_response() is final
 
     @settings(deadline=None)
-    @given(st.lists(st.sampled_from([TEXT, CALL, RESULT, CODE, RAN])), st.sampled_from([None, True, False]),
-           st.booleans(), st.booleans())  # fmt: skip
+    @given(
+        st.lists(st.sampled_from([TEXT, CALL, RESULT, CODE, RAN])),
+        st.sampled_from([None, True, False]),
+        st.booleans(),
+        st.booleans(),
+    )
     def test_it_is_the_predicate_of_the_specification(
         self, parts: list[Part], partial: bool | None, skip: bool, waits: bool
     ) -> None:
@@ -102,10 +106,19 @@ class TestMaking:
 
     def test_it_keeps_what_it_is_made_with(self) -> None:
         fields: dict[str, Any] = {
-            "invocation_id": "e-1", "author": "a", "content": Content(role="model", parts=[TEXT]), "partial": True,
-            "actions": EventActions(escalate=True), "branch": "a.b", "isolation_scope": "s",
-            "long_running_tool_ids": {"c1"}, "output": 1, "node_info": NodeInfo(path="n"), "id": "x", "timestamp": 2.0,
-        }  # fmt: skip
+            "invocation_id": "e-1",
+            "author": "a",
+            "content": Content(role="model", parts=[TEXT]),
+            "partial": True,
+            "actions": EventActions(escalate=True),
+            "branch": "a.b",
+            "isolation_scope": "s",
+            "long_running_tool_ids": {"c1"},
+            "output": 1,
+            "node_info": NodeInfo(path="n"),
+            "id": "x",
+            "timestamp": 2.0,
+        }
         for more in ({}, {"avg_logprobs": -0.5, "error_code": "X", "custom_metadata": {"k": 1}}):
             made = Event(**fields, **more)
             assert {name: getattr(made, name) for name in [*fields, *more]} == fields | more
@@ -221,9 +234,12 @@ class TestFrozen:
         assert frozen.content is not None
         text, call, result = frozen.content.parts or ()
         for holder, field in (
-            (frozen.content, "parts"), (text, "text"), (call.function_call, "args"), (result.function_response, "id"),
+            (frozen.content, "parts"),
+            (text, "text"),
+            (call.function_call, "args"),
+            (result.function_response, "id"),
             (frozen.actions, "escalate"),
-        ):  # fmt: skip
+        ):
             with pytest.raises(FrozenError):
                 setattr(holder, field, None)
 
@@ -266,20 +282,37 @@ class TestFrozen:
 class TestJson:
     def full(self) -> Event:
         return event(
-            TEXT, CALL, RESULT,
-            id="e1", timestamp=12.5, invocation_id="e-1", branch="a.b", partial=False, error_code="X",
-            long_running_tool_ids={"c1"}, custom_metadata={"k": [1]}, output={"o": 1}, isolation_scope="s",
-            finish_reason=FinishReason.STOP, node_info=NodeInfo(path="a/b"),
+            TEXT,
+            CALL,
+            RESULT,
+            id="e1",
+            timestamp=12.5,
+            invocation_id="e-1",
+            branch="a.b",
+            partial=False,
+            error_code="X",
+            long_running_tool_ids={"c1"},
+            custom_metadata={"k": [1]},
+            output={"o": 1},
+            isolation_scope="s",
+            finish_reason=FinishReason.STOP,
+            node_info=NodeInfo(path="a/b"),
             actions=EventActions(
-                state_delta={"x": None, "y": [1]}, artifact_delta={"f": 0}, transfer_to_agent="b", escalate=True,
-                skip_summarization=True, route=["r"], agent_state={"n": 1}, end_of_agent=True,
+                state_delta={"x": None, "y": [1]},
+                artifact_delta={"f": 0},
+                transfer_to_agent="b",
+                escalate=True,
+                skip_summarization=True,
+                route=["r"],
+                agent_state={"n": 1},
+                end_of_agent=True,
                 requested_tool_confirmations={"c1": ToolConfirmation(hint="h", payload=1)},
                 rewind_before_invocation_id="e-0",
                 compaction=EventCompaction(
                     start_timestamp=1, end_timestamp=2, compacted_content=Content(role="model", parts=[TEXT])
                 ),
             ),
-        )  # fmt: skip
+        )
 
     def test_it_comes_back_as_it_went(self) -> None:
         made = self.full()

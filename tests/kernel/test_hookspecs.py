@@ -76,9 +76,13 @@ def say(plugin: Any, message: str) -> str:
 
     async def turn() -> str:
         runner = Runner(
-            app_name="tearoom", agent=LlmAgent(name="waiter", model=Parrot(), tools=[brew, smash]), plugins=[plugin],
-            session_service=InMemorySessionService(), auto_create_session=True, composition=compose("adk"),
-        )  # fmt: skip
+            app_name="tearoom",
+            agent=LlmAgent(name="waiter", model=Parrot(), tools=[brew, smash]),
+            plugins=[plugin],
+            session_service=InMemorySessionService(),
+            auto_create_session=True,
+            composition=compose("adk"),
+        )
         events = [e async for e in runner.run_async(user_id="ada", session_id="s1", new_message=message)]
         return events[-1].content.parts[-1].text or ""  # type: ignore[union-attr,index]
 
@@ -105,13 +109,23 @@ KINDS = [*KERNEL_KINDS, *(kind for kinds in OWNERS.values() for kind in kinds)]
 ROOMS = sorted({kind.specification.__module__ for kinds in OWNERS.values() for kind in kinds})
 #: The modules that hold the specifications.
 SPECIFICATIONS = (
-    composing_hookspecs, registration_hookspecs, lifecycle_hookspecs, *(import_module(name) for name in ROOMS)
-)  # fmt: skip
+    composing_hookspecs,
+    registration_hookspecs,
+    lifecycle_hookspecs,
+    *(import_module(name) for name in ROOMS),
+)
 NAMES = {name: getattr(package, name) for package in (newel_kernel, newel_compose) for name in package.__all__}
 GLOBALS = {
-    **NAMES, "dataclass": dataclass, "BaseModel": BaseModel, "BasePlugin": BasePlugin, "Content": Content,
-    "InMemorySessionService": InMemorySessionService, "Part": Part, "ScriptedModel": ScriptedModel, "say": say,
-}  # fmt: skip
+    **NAMES,
+    "dataclass": dataclass,
+    "BaseModel": BaseModel,
+    "BasePlugin": BasePlugin,
+    "Content": Content,
+    "InMemorySessionService": InMemorySessionService,
+    "Part": Part,
+    "ScriptedModel": ScriptedModel,
+    "say": say,
+}
 EXAMPLES = [
     pytest.param(test, id=f"{module.__name__}.{test.name.rpartition('.')[2]}")
     for module in SPECIFICATIONS
@@ -187,17 +201,26 @@ def idle(*args: Any) -> None:
 
 #: Where a stage stands that the distribution does not name.
 _ANCHORS = {
-    "register_request_processors": ("contents",), "register_live_out": ("checks",), "register_live_in": ("screening",),
-}  # fmt: skip
+    "register_request_processors": ("contents",),
+    "register_live_out": ("checks",),
+    "register_live_in": ("screening",),
+}
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.hook)
 def test_a_descriptor_from_a_hook_lands_where_it_belongs(kind: Kind[Any]) -> None:
     fields = {
-        "run": idle, "wrap": lambda call: call, "open": say, "create": say, "load": say, "accepts": callable,
-        "adapt": say, "notify": idle, "make": idle,
+        "run": idle,
+        "wrap": lambda call: call,
+        "open": say,
+        "create": say,
+        "load": say,
+        "accepts": callable,
+        "adapt": say,
+        "notify": idle,
+        "make": idle,
         "after": _ANCHORS.get(kind.hook, ()),
-    }  # fmt: skip
+    }
     wanted = inspect.signature(kind.descriptor).parameters
     made = kind.descriptor(name="mine", **{name: value for name, value in fields.items() if name in wanted})
 
@@ -205,8 +228,12 @@ def test_a_descriptor_from_a_hook_lands_where_it_belongs(kind: Kind[Any]) -> Non
         return [made]
 
     plugin = types.SimpleNamespace(name="mine", **{kind.hook: hookimpl(register)})
-    chains = {"register_request_processors": "request_chain", "register_response_processors": "response_chain",
-              "register_result_processors": "result_chain", "register_tool_policies": "tool_chain"}  # fmt: skip
+    chains = {
+        "register_request_processors": "request_chain",
+        "register_response_processors": "response_chain",
+        "register_result_processors": "result_chain",
+        "register_tool_policies": "tool_chain",
+    }
     if kind.hook in chains:
         body = {"name": "bare", "request_chain": (), chains[kind.hook]: ("mine",)}
         body |= {"request_chain": ("contents", "mine"), "plugins": ("contents",)} if "request" in kind.hook else {}

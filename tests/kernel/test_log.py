@@ -113,9 +113,10 @@ def test_a_request_is_open_until_the_user_answers_it(events: list[Event]) -> Non
         call_id: events[i]
         for i in count
         for call_id in call_ids(events[i])
-        if events[i].author != "user" and call_id in (events[i].long_running_tool_ids or ())
+        if events[i].author != "user"
+        and call_id in (events[i].long_running_tool_ids or ())
         and not any(j > i and events[j].author == "user" and call_id in answered_ids(events[j]) for j in count)
-    }  # fmt: skip
+    }
     assert {call.id: one for one, call in open_requests(Log(events))} == wanted
 
 
@@ -136,9 +137,7 @@ def test_open_calls_are_those_of_the_latest_event_of_calls_that_have_no_result(
     if latest is None:
         assert calls is None
         return
-    results = [
-        one for i in count if i >= latest and not events[i].custom_metadata for one in answered_ids(events[i])
-    ]
+    results = [one for i in count if i >= latest and not events[i].custom_metadata for one in answered_ids(events[i])]
     assert calls is not None
     assert (calls.position, calls.event) == (latest, events[latest])
     assert [call.id for call in calls.open] == [one for one in begun[latest] if one not in results]

@@ -131,9 +131,15 @@ class TestOneAgent:
 
     def test_everything_that_a_response_says_is_in_its_event(self, talk: Any) -> None:
         response = said(
-            "x", model_version="m-1", avg_logprobs=-0.5, interaction_id="i", custom_metadata={"k": 1},
-            turn_complete=True, finish_reason="STOP", live_session_id="l",
-        )  # fmt: skip
+            "x",
+            model_version="m-1",
+            avg_logprobs=-0.5,
+            interaction_id="i",
+            custom_metadata={"k": 1},
+            turn_complete=True,
+            finish_reason="STOP",
+            live_session_id="l",
+        )
         (event,) = talk(waiter(response)).say("tea")
         for name in LlmResponse.field_names:
             assert getattr(event, name) == getattr(response, name), name
@@ -147,8 +153,10 @@ class TestOneAgent:
         conversation = talk(waiter(["good ", "tea"]))
         events = conversation.say("tea", run_config=SSE)
         assert [(e.partial, e.content.parts[0].text) for e in events] == [
-            (True, "good "), (True, "tea"), (False, "good tea"),
-        ]  # fmt: skip
+            (True, "good "),
+            (True, "tea"),
+            (False, "good tea"),
+        ]
         assert shown(conversation.session.events) == [("user", "tea"), ("waiter", "good tea")]
 
     def test_calls_in_a_chunk_are_not_executed(self, talk: Any, call: Any) -> None:
@@ -176,14 +184,18 @@ class TestOneAgent:
         with pytest.raises(LlmCallsLimitExceededError, match=r"limit of `3` exceeded \(RunConfig.max_llm_calls\)"):
             conversation.say("tea", run_config=RunConfig(max_llm_calls=3))
         assert len(conversation.session.events) == 1 + 2 * 3
-        assert len(talk(waiter(call("brew", leaf="x"), "ok", tools=[brew])).say("t", run_config=RunConfig(
-            max_llm_calls=0))) == 3  # fmt: skip
+        assert (
+            len(
+                talk(waiter(call("brew", leaf="x"), "ok", tools=[brew])).say("t", run_config=RunConfig(max_llm_calls=0))
+            )
+            == 3
+        )
 
     def test_what_the_model_gives_twice_is_two_events(self, talk: Any) -> None:
         """A model may keep its responses; neither ids nor edits may leak from one turn to the next."""
-        calling = LlmResponse(content=Content(role="model", parts=[
-            Part(function_call=FunctionCall(name="brew", args={"leaf": "mint"}))
-        ]))  # fmt: skip
+        calling = LlmResponse(
+            content=Content(role="model", parts=[Part(function_call=FunctionCall(name="brew", args={"leaf": "mint"}))])
+        )
         model = Fixed(answers=[[calling], [said("ok")]])
         conversation = talk(LlmAgent(name="waiter", model=model, tools=[brew]))
         conversation.say("one", "two")
@@ -284,8 +296,14 @@ class TestRequest:
         seen: list[Any] = []
 
         async def report(ctx: Any, request: Any) -> list[Event]:
-            return [Event(author=ctx.agent.name, invocation_id=ctx.invocation_id, content=Content(role="model", parts=[
-                Part(text="wait")]), actions=EventActions(state_delta={"n": 1}))]  # fmt: skip
+            return [
+                Event(
+                    author=ctx.agent.name,
+                    invocation_id=ctx.invocation_id,
+                    content=Content(role="model", parts=[Part(text="wait")]),
+                    actions=EventActions(state_delta={"n": 1}),
+                )
+            ]
 
         async def look(ctx: Any, request: Any) -> None:
             seen.append((len(ctx.session.events), dict(ctx.session.state)))
@@ -460,9 +478,12 @@ class TestRequest:
 
         conversation = talk(waiter(call("brew", leaf="x"), tools=[brew]), plugins=[Plugin()])
         assert shown(conversation.say("tea")) == [
-            ("waiter", "(thinking)"), ("waiter", "call", "brew"), ("waiter", "(audited)"),
-            ("waiter", "result", "brew", {"result": "a pot of x"}), ("waiter", "(audited)"),
-        ]  # fmt: skip
+            ("waiter", "(thinking)"),
+            ("waiter", "call", "brew"),
+            ("waiter", "(audited)"),
+            ("waiter", "result", "brew", {"result": "a pot of x"}),
+            ("waiter", "(audited)"),
+        ]
         # A result without any actions is seen, too; what follows it counts as the last event, and this one is final.
         assert results == [("brew", {"result": "a pot of x"})] * 2
 
@@ -624,14 +645,21 @@ class TestCallbacks:
             seen.extend([type(callback_context).__name__, type(llm_request).__name__, str(error)])
             return said("sorry")
 
-        agent = waiter(call("brew", leaf="x"), RuntimeError("down"), tools=[brew], after_tool_callback=after,
-                       on_model_error_callback=failed)  # fmt: skip
+        agent = waiter(
+            call("brew", leaf="x"),
+            RuntimeError("down"),
+            tools=[brew],
+            after_tool_callback=after,
+            on_model_error_callback=failed,
+        )
         talk(agent).say("tea")
         assert seen == ["brew", {"leaf": "x"}, "Context", "a pot of x", "Context", "LlmRequest", "down"]
 
     def test_before_agent_answers_in_its_stead(self, talk: Any, text: Any, shown: Any) -> None:
-        agent = waiter(before_agent_callback=lambda callback_context: text("closed"),
-                       after_agent_callback=lambda callback_context: text("never"))  # fmt: skip
+        agent = waiter(
+            before_agent_callback=lambda callback_context: text("closed"),
+            after_agent_callback=lambda callback_context: text("never"),
+        )
         conversation = talk(agent)
         assert shown(conversation.say("tea")) == [("waiter", "closed")]
         assert shown(conversation.session.events) == [("user", "tea"), ("waiter", "closed")]
@@ -655,9 +683,11 @@ class TestCallbacks:
     def test_before_model_answers_and_after_model_does_not_see_it(self, talk: Any, shown: Any) -> None:
         model = ScriptedModel([])
         agent = LlmAgent(
-            name="waiter", model=model, before_model_callback=lambda callback_context, llm_request: said("cached"),
+            name="waiter",
+            model=model,
+            before_model_callback=lambda callback_context, llm_request: said("cached"),
             after_model_callback=lambda callback_context, llm_response: said("changed"),
-        )  # fmt: skip
+        )
         conversation = talk(agent)
         assert shown(conversation.say("tea", "tea")) == [("waiter", "cached")]
         assert model.requests == []
@@ -703,11 +733,16 @@ class TestCallbacks:
         def sorry(callback_context: Any, llm_request: Any, error: Exception) -> LlmResponse:
             return said(f"sorry: {error}")
 
-        agent = waiter({"chunks": ["a", "b"], "raise": RuntimeError("cut")}, after_model_callback=loud,
-                       on_model_error_callback=sorry)  # fmt: skip
+        agent = waiter(
+            {"chunks": ["a", "b"], "raise": RuntimeError("cut")},
+            after_model_callback=loud,
+            on_model_error_callback=sorry,
+        )
         assert shown(talk(agent).say("tea", run_config=SSE)) == [
-            ("waiter", "A"), ("waiter", "B"), ("waiter", "SORRY: CUT"),
-        ]  # fmt: skip
+            ("waiter", "A"),
+            ("waiter", "B"),
+            ("waiter", "SORRY: CUT"),
+        ]
 
     def test_a_model_that_goes_on_failing_is_answered_for_once(self, talk: Any, shown: Any) -> None:
         class Failing:
@@ -810,9 +845,10 @@ class TestTransfer:
     @staticmethod
     def team(call: Any, *root_steps: Any, **subs: list[Any]) -> LlmAgent:
         return LlmAgent(
-            name="host", model=ScriptedModel(root_steps),
+            name="host",
+            model=ScriptedModel(root_steps),
             sub_agents=[LlmAgent(name=name, model=ScriptedModel(steps)) for name, steps in subs.items()],
-        )  # fmt: skip
+        )
 
     def to(self, call: Any, name: str) -> Any:
         return call("transfer_to_agent", agent_name=name)
@@ -861,26 +897,37 @@ class TestTransfer:
         def agent(name: str, *steps: Any, **fields: Any) -> LlmAgent:
             return LlmAgent(name=name, model=ScriptedModel(steps), after_agent_callback=bye, **fields)
 
-        tree = agent("a", self.to(call, "b"), sub_agents=[
-            agent("b", self.to(call, "c"), sub_agents=[agent("c", "done")])])  # fmt: skip
+        tree = agent(
+            "a", self.to(call, "b"), sub_agents=[agent("b", self.to(call, "c"), sub_agents=[agent("c", "done")])]
+        )
         events = talk(tree).say("go")
         assert [(e.author, e.content.parts[0].text) for e in events if e.content.parts[0].text] == [
-            ("c", "done"), ("c", "bye from c"), ("b", "bye from b"), ("a", "bye from a"),
-        ]  # fmt: skip
+            ("c", "done"),
+            ("c", "bye from c"),
+            ("b", "bye from b"),
+            ("a", "bye from a"),
+        ]
 
     def test_an_early_answer_ends_only_the_agent_that_gave_it(
         self, talk: Any, call: Any, text: Any, shown: Any
     ) -> None:
         cook = LlmAgent(name="cook", model=ScriptedModel([]), before_agent_callback=lambda callback_context: text("no"))
-        host = LlmAgent(name="host", model=ScriptedModel([self.to(call, "cook")]), sub_agents=[cook],
-                        after_agent_callback=lambda callback_context: text("bye"))  # fmt: skip
+        host = LlmAgent(
+            name="host",
+            model=ScriptedModel([self.to(call, "cook")]),
+            sub_agents=[cook],
+            after_agent_callback=lambda callback_context: text("bye"),
+        )
         assert shown(talk(host).say("food"))[2:] == [("cook", "no"), ("host", "bye")]
 
     def test_300_transfers_there_and_back_end_at_the_limit_of_calls(self, talk: Any, call: Any) -> None:
         steps = [self.to(call, "pong") for _ in range(200)]
         back = [self.to(call, "ping") for _ in range(200)]
-        conversation = talk(LlmAgent(name="ping", model=ScriptedModel(steps), sub_agents=[
-            LlmAgent(name="pong", model=ScriptedModel(back))]))  # fmt: skip
+        conversation = talk(
+            LlmAgent(
+                name="ping", model=ScriptedModel(steps), sub_agents=[LlmAgent(name="pong", model=ScriptedModel(back))]
+            )
+        )
         with pytest.raises(LlmCallsLimitExceededError):
             conversation.say("go", run_config=RunConfig(max_llm_calls=300))
         events = conversation.session.events
@@ -910,8 +957,9 @@ class TestTransfer:
                     author=self.name, invocation_id=ctx.invocation_id, actions=EventActions(state_delta={"n": 1})
                 )
 
-        host = LlmAgent(name="host", model=ScriptedModel([self.to(call, "oven"), "it is done"]), sub_agents=[
-            Oven(name="oven")])  # fmt: skip
+        host = LlmAgent(
+            name="host", model=ScriptedModel([self.to(call, "oven"), "it is done"]), sub_agents=[Oven(name="oven")]
+        )
         conversation = talk(host)
         assert shown(conversation.say("bake"))[2:] == [("oven", "ding")]
         assert conversation.session.state == {"n": 1}
@@ -978,8 +1026,12 @@ class TestLongRunning:
 
 class TestOutput:
     def test_the_output_key_takes_the_final_text_only(self, talk: Any, call: Any) -> None:
-        model = ScriptedModel([[Part(text="let me see"), call("brew", leaf="x")], [
-            Part(text="thinking", thought=True), Part(text="tea"), Part(text=" time")]])  # fmt: skip
+        model = ScriptedModel(
+            [
+                [Part(text="let me see"), call("brew", leaf="x")],
+                [Part(text="thinking", thought=True), Part(text="tea"), Part(text=" time")],
+            ]
+        )
         conversation = talk(LlmAgent(name="waiter", model=model, tools=[brew], output_key="answer"))
         events = conversation.say("tea")
         assert [e.actions.state_delta for e in events] == [{}, {}, {"answer": "tea time"}]

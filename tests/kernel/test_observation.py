@@ -47,9 +47,13 @@ def brew() -> str:
 def make(*plugins: Any, steps: Any = None) -> Runner:
     agent = LlmAgent(name="waiter", model=ScriptedModel(steps or [FunctionCall(name="brew"), "tea"]), tools=[brew])
     return Runner(
-        app_name="tearoom", agent=agent, plugins=plugins, session_service=InMemorySessionService(),
-        auto_create_session=True, composition=compose("minimal"),
-    )  # fmt: skip
+        app_name="tearoom",
+        agent=agent,
+        plugins=plugins,
+        session_service=InMemorySessionService(),
+        auto_create_session=True,
+        composition=compose("minimal"),
+    )
 
 
 async def turn(runner: Runner) -> list[Any]:
@@ -65,10 +69,17 @@ def test_every_start_has_its_end() -> None:
     notes = Notes()
     events = asyncio.run(turn(make(notes)))
     assert notes.told == [
-        "start invocation tearoom", "start agent waiter", "start model scripted", "stop model scripted",
-        "start tool brew", "stop tool brew", "start model scripted", "stop model scripted", "stop agent waiter",
+        "start invocation tearoom",
+        "start agent waiter",
+        "start model scripted",
+        "stop model scripted",
+        "start tool brew",
+        "stop tool brew",
+        "start model scripted",
+        "stop model scripted",
+        "stop agent waiter",
         "stop invocation tearoom",
-    ]  # fmt: skip
+    ]
     ends = {id(one.operation): one for one in notes.signals if one.phase != "start"}
     assert len(ends) == 5
     for one in ends.values():
@@ -198,9 +209,13 @@ def test_what_is_no_response_fails_the_same_way_where_somebody_observes(observed
             yield "not a response"
 
     runner = Runner(
-        app_name="tearoom", agent=LlmAgent(name="waiter", model=Mumble()), plugins=[Notes()] if observed else [],
-        session_service=InMemorySessionService(), auto_create_session=True, composition=compose("minimal"),
-    )  # fmt: skip
+        app_name="tearoom",
+        agent=LlmAgent(name="waiter", model=Mumble()),
+        plugins=[Notes()] if observed else [],
+        session_service=InMemorySessionService(),
+        auto_create_session=True,
+        composition=compose("minimal"),
+    )
     with pytest.raises(ValidationError):
         asyncio.run(turn(runner))
 
@@ -331,9 +346,13 @@ def test_the_merging_of_results_is_an_operation() -> None:
     calls = [FunctionCall(name="refill", args={"amount": n}) for n in (1, 2)]
     agent = LlmAgent(name="waiter", model=ScriptedModel([calls, "tea"]), tools=[refill])
     runner = Runner(
-        app_name="tearoom", agent=agent, plugins=[notes], session_service=InMemorySessionService(),
-        auto_create_session=True, composition=compose("minimal"),
-    )  # fmt: skip
+        app_name="tearoom",
+        agent=agent,
+        plugins=[notes],
+        session_service=InMemorySessionService(),
+        auto_create_session=True,
+        composition=compose("minimal"),
+    )
     events = asyncio.run(turn(runner))
     start, stop = (one for one in notes.signals if one.operation.kind == "merge")
     assert (start.phase, stop.phase, stop.operation.name) == ("start", "stop", "(merged)")
@@ -352,9 +371,13 @@ def test_a_result_alone_is_not_merged() -> None:
     tools = [brew, LongRunningFunctionTool(lambda: None, name="later")]
     agent = LlmAgent(name="waiter", model=ScriptedModel([calls, "tea"]), tools=tools)
     runner = Runner(
-        app_name="tearoom", agent=agent, plugins=[notes], session_service=InMemorySessionService(),
-        auto_create_session=True, composition=compose("minimal"),
-    )  # fmt: skip
+        app_name="tearoom",
+        agent=agent,
+        plugins=[notes],
+        session_service=InMemorySessionService(),
+        auto_create_session=True,
+        composition=compose("minimal"),
+    )
     asyncio.run(turn(runner))
     assert [one for one in notes.told if one.startswith("stop tool")] == ["stop tool brew", "stop tool later"]
     assert "start merge (merged)" not in notes.told

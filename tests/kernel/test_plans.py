@@ -53,7 +53,7 @@ def test_the_steps_are_those_that_apply_to_the_agent() -> None:
             ResponseProcessor(name="root", run=made("response"), applies_to=root_only),
             ResponseProcessor(name="plain", run=nothing),
         ),
-    )  # fmt: skip
+    )
     root, leaf = tree()
     assert list(plan(leaf, composition).request) == [nothing, ("own", "leaf", "")]
     assert list(plan(root, composition).request) == [nothing, nothing, ("own", "root", "")]

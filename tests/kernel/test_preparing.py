@@ -77,14 +77,20 @@ def test_tools_are_declared_in_their_order_whoever_declares_them(talk: Any) -> N
         """The first."""
 
     tools = [
-        a, Plain("b"), Drawer(log, Plain("c"), Looking("d", log), Plain("e")), Looking("f", log), Looking("g", log),
+        a,
+        Plain("b"),
+        Drawer(log, Plain("c"), Looking("d", log), Plain("e")),
+        Looking("f", log),
+        Looking("g", log),
         Plain("h"),
-    ]  # fmt: skip
+    ]
     assert say(talk, *tools) == ["a", "b", "c", "d", "e", "f", "g", "h"]
     assert log == [
-        ("drawer", "ada", []), ("d", "ada", ["a", "b", "c"]), ("f", "ada", ["a", "b", "c", "d", "e"]),
+        ("drawer", "ada", []),
+        ("d", "ada", ["a", "b", "c"]),
+        ("f", "ada", ["a", "b", "c", "d", "e"]),
         ("g", "ada", ["a", "b", "c", "d", "e", "f"]),
-    ]  # fmt: skip
+    ]
 
 
 def test_a_toolset_gives_what_its_filter_lets_through_under_its_prefix(talk: Any) -> None:

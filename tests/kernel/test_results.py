@@ -72,8 +72,14 @@ def test_questions_come_before_the_results_and_what_the_chain_adds_around_them(
     conversation = talk(waiter([call("brew"), call("ask"), call("wait")], "done"), plugins=[around])
     events = conversation.say("tea")
     assert order(shown, events) == [
-        ("call", "brew"), ("call", "ask"), ("call", "wait"), "which tea?", "(before)", ("result", "brew"), "(after)",
-    ]  # fmt: skip
+        ("call", "brew"),
+        ("call", "ask"),
+        ("call", "wait"),
+        "which tea?",
+        "(before)",
+        ("result", "brew"),
+        "(after)",
+    ]
     assert len(around.seen) == 2
     for words, calls, results in around.seen:
         assert (calls, results) == (events[0], events[3]), words
@@ -98,8 +104,10 @@ def test_a_transfer_is_the_last_thing_that_follows(talk: Any, call: Any, shown: 
     )
     events = talk(host, distribution=distribution).say("tea")
     assert [*order(shown, events[:2]), *shown(events[2:])] == [
-        ("call", "hand_over"), ("result", "hand_over"), ("cook", "tea"),
-    ]  # fmt: skip
+        ("call", "hand_over"),
+        ("result", "hand_over"),
+        ("cook", "tea"),
+    ]
 
 
 def test_questions_without_a_chain_come_before_the_results(talk: Any, call: Any, shown: Any) -> None:

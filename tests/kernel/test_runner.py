@@ -48,9 +48,13 @@ class Steps(BaseAgent):
         for number in range(self.count):
             actions = EventActions(state_delta={self.name: number})
             event = Event(
-                author=self.name, invocation_id=ctx.invocation_id, branch=ctx.branch, actions=actions,
-                message=f"{self.name} {number}", partial=self.partial or None,
-            )  # fmt: skip
+                author=self.name,
+                invocation_id=ctx.invocation_id,
+                branch=ctx.branch,
+                actions=actions,
+                message=f"{self.name} {number}",
+                partial=self.partial or None,
+            )
             self.log.append(f"{self.name} makes {number}")
             yield event
             self.log.append(f"{self.name} resumes after {number}")
@@ -118,10 +122,19 @@ class TestTheRule:
 
         asyncio.run(run())
         assert log == [
-            "begin go", "end go",
-            "a makes 0", "begin a 0", "end a 0", "caller has a 0", "a resumes after 0",
-            "a makes 1", "begin a 1", "end a 1", "caller has a 1", "a resumes after 1",
-        ]  # fmt: skip
+            "begin go",
+            "end go",
+            "a makes 0",
+            "begin a 0",
+            "end a 0",
+            "caller has a 0",
+            "a resumes after 0",
+            "a makes 1",
+            "begin a 1",
+            "end a 1",
+            "caller has a 1",
+            "a resumes after 1",
+        ]
 
     @pytest.mark.parametrize("plugins", [0, 1])
     @pytest.mark.parametrize("kind", [SequentialAgent, ParallelAgent, LoopAgent])
@@ -170,8 +183,18 @@ class TestTheRule:
 
         model = ScriptedModel([call("ping"), ask])
         talk(LlmAgent(name="waiter", model=model, tools=[ping]), service=Slow(log)).say("go")
-        assert log == ["begin go", "end go", "begin None", "end None", "tool", "begin None", "end None", "asked",
-                       "begin ok", "end ok"]  # fmt: skip
+        assert log == [
+            "begin go",
+            "end go",
+            "begin None",
+            "end None",
+            "tool",
+            "begin None",
+            "end None",
+            "asked",
+            "begin ok",
+            "end ok",
+        ]
 
     def test_a_view_sees_what_it_committed(self, talk: Any, call: Any) -> None:
         seen: list[Any] = []
@@ -189,9 +212,13 @@ class TestOrder:
         log: list[Any] = []
         talk(Steps(name="a", log=log, count=1), plugins=[Watch(log)]).say("go")
         assert log == [
-            "on_user_message with 0 stored", "before_run with 1 stored", "a makes 0", "on_event with 1 stored",
-            "a resumes after 0", "after_run with 2 stored",
-        ]  # fmt: skip
+            "on_user_message with 0 stored",
+            "before_run with 1 stored",
+            "a makes 0",
+            "on_event with 1 stored",
+            "a resumes after 0",
+            "after_run with 2 stored",
+        ]
 
     def test_before_run_may_answer_early(self, talk: Any, text: Any, shown: Any) -> None:
         log: list[Any] = []
@@ -372,9 +399,16 @@ class TestTheEnd:
 class TestTheMessage:
     @pytest.mark.parametrize(
         "message",
-        ["hi", Part(text="hi"), ["hi"], [Part(text="hi")], Content(parts=[Part(text="hi")]),
-         Content(role="user", parts=[Part(text="hi")]), {"parts": [{"text": "hi"}]}],
-    )  # fmt: skip
+        [
+            "hi",
+            Part(text="hi"),
+            ["hi"],
+            [Part(text="hi")],
+            Content(parts=[Part(text="hi")]),
+            Content(role="user", parts=[Part(text="hi")]),
+            {"parts": [{"text": "hi"}]},
+        ],
+    )
     def test_its_forms(self, talk: Any, message: Any) -> None:
         conversation = talk(Steps(name="a", log=[], count=0))
         conversation.say(message)
@@ -386,10 +420,14 @@ class TestTheMessage:
         foreign = pytest.importorskip("google.genai.types")
         conversation = talk(Steps(name="a", log=[], count=0))
         conversation.say(
-            foreign.Content(role="user", parts=[
-                foreign.Part(text="hi"), foreign.Part.from_bytes(data=b"\x00\xff", mime_type="image/png"),
-            ])
-        )  # fmt: skip
+            foreign.Content(
+                role="user",
+                parts=[
+                    foreign.Part(text="hi"),
+                    foreign.Part.from_bytes(data=b"\x00\xff", mime_type="image/png"),
+                ],
+            )
+        )
         content = conversation.session.events[0].content
         assert type(content.parts[0]).__module__.startswith("newel_types")
         assert (content.parts[0].text, content.parts[1].inline_data.data) == ("hi", b"\x00\xff")
@@ -416,11 +454,16 @@ class TestTheMessage:
         assert content.parts[2].inline_data.data == b"x"
 
     @settings(max_examples=50, deadline=None)
-    @given(st.builds(
-        Part, text=st.one_of(st.none(), st.text()), thought=st.one_of(st.none(), st.booleans()),
-        thought_signature=st.one_of(st.none(), st.binary()), part_metadata=st.one_of(st.none(), st.just({"a": 1})),
-        function_call=st.one_of(st.none(), st.just(FunctionCall(name="f", args={"x": [1]}))),
-    ))  # fmt: skip
+    @given(
+        st.builds(
+            Part,
+            text=st.one_of(st.none(), st.text()),
+            thought=st.one_of(st.none(), st.booleans()),
+            thought_signature=st.one_of(st.none(), st.binary()),
+            part_metadata=st.one_of(st.none(), st.just({"a": 1})),
+            function_call=st.one_of(st.none(), st.just(FunctionCall(name="f", args={"x": [1]}))),
+        )
+    )
     def test_nothing_of_a_part_is_lost(self, part: Part) -> None:
         from newel_kernel._internal.reception import received
 
@@ -450,8 +493,14 @@ class TestTheMessage:
         class Asker(BaseAgent):
             async def _run_async_impl(self, ctx: Any) -> Any:
                 part = Part(function_call=FunctionCall(name="ask", id="c1"))
-                yield Event(author=self.name, branch="a.b", isolation_scope="scope", long_running_tool_ids={"c1"},
-                            invocation_id=ctx.invocation_id, content=Content(role="model", parts=[part]))  # fmt: skip
+                yield Event(
+                    author=self.name,
+                    branch="a.b",
+                    isolation_scope="scope",
+                    long_running_tool_ids={"c1"},
+                    invocation_id=ctx.invocation_id,
+                    content=Content(role="model", parts=[part]),
+                )
 
         def answer(id: str) -> Content:
             return Content(parts=[Part(function_response=FunctionResponse(id=id, name="ask", response={"x": 1}))])
@@ -466,8 +515,12 @@ class TestTheMessage:
 
 class TestTheSession:
     def test_one_that_is_not_there_is_an_error_with_the_remedy(self) -> None:
-        runner = Runner(app_name="tearoom", agent=Steps(name="a", log=[]), session_service=InMemorySessionService(),
-                        composition=compose("minimal"))  # fmt: skip
+        runner = Runner(
+            app_name="tearoom",
+            agent=Steps(name="a", log=[]),
+            session_service=InMemorySessionService(),
+            composition=compose("minimal"),
+        )
 
         async def run() -> None:
             async for _ in runner.run_async(new_message="x", **WHERE):

@@ -109,13 +109,22 @@ def test_tasks_are_started_through_the_seam(talk: Any, call: Any, monkeypatch: p
 
 
 def test_nothing_in_the_kernel_goes_past_it() -> None:
-    ways = (r"time\.time\(", r"datetime\.now", "uuid4", r"create_task\(", r"ensure_future\(", r"TaskGroup\(",
-            r"from newel_kernel\.seam import")  # fmt: skip
+    ways = (
+        r"time\.time\(",
+        r"datetime\.now",
+        "uuid4",
+        r"create_task\(",
+        r"ensure_future\(",
+        r"TaskGroup\(",
+        r"from newel_kernel\.seam import",
+    )
     past = re.compile("|".join(ways))
     folder = Path(newel_kernel.__file__).parent
     found = [
         f"{path.relative_to(folder)}: {line.strip()}"
-        for path in sorted(folder.rglob("*.py")) if path.name != "seam.py"
-        for line in path.read_text().splitlines() if past.search(line)
-    ]  # fmt: skip
+        for path in sorted(folder.rglob("*.py"))
+        if path.name != "seam.py"
+        for line in path.read_text().splitlines()
+        if past.search(line)
+    ]
     assert found == []

@@ -213,8 +213,13 @@ class TestSession:
         back = Session.model_validate_json(session.model_dump_json(by_alias=True))
         assert back == session
         assert set(session.model_dump(by_alias=True)) == {
-            "id", "appName", "userId", "state", "events", "lastUpdateTime",
-        }  # fmt: skip
+            "id",
+            "appName",
+            "userId",
+            "state",
+            "events",
+            "lastUpdateTime",
+        }
 
     @pytest.mark.parametrize(
         ("config", "kept"),

@@ -94,9 +94,13 @@ def test_what_callbacks_add_belongs_to_the_invocation_and_the_branch_of_their_ag
     def answer(callback_context: Any) -> Content:
         return Content(role="model", parts=[Part(text="tea")])
 
-    agent = ParallelAgent(name="both", sub_agents=[
-        Quiet(name="early", before_agent_callback=answer), Quiet(name="late", after_agent_callback=answer),
-    ])  # fmt: skip
+    agent = ParallelAgent(
+        name="both",
+        sub_agents=[
+            Quiet(name="early", before_agent_callback=answer),
+            Quiet(name="late", after_agent_callback=answer),
+        ],
+    )
     conversation = talk(agent)
     events: list[Event] = conversation.say("tea")
     assert {(event.author, event.branch) for event in events} == {("early", "both.early"), ("late", "both.late")}

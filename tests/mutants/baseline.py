@@ -40,10 +40,7 @@ def measured(items: Sequence[pytest.Item], files: Sequence[Path], kept: Path, ru
     if any(known.get("code", {}).get(file) != digest for file, digest in code.items()):
         known = {"code": code, "tests": {}}
     tests = {str(path): _digest(path) for path in {item.path for item in items}}
-    stale = [
-        item for item in items
-        if known["tests"].get(item.nodeid, {}).get("of") != tests[str(item.path)]
-    ]  # fmt: skip
+    stale = [item for item in items if known["tests"].get(item.nodeid, {}).get("of") != tests[str(item.path)]]
     if stale:
         print(f"{len(stale)} tests run once without a change", flush=True)
         for name, entry in _run_once(stale, [Path(file) for file in known["code"]], run).items():
@@ -99,8 +96,11 @@ def _reach(items: Sequence[pytest.Item], files: Sequence[Path], run: Run) -> dic
     for item, passed in run(items, lambda item: measure.switch_context(item.nodeid)):
         now = (time.monotonic(), time.process_time())
         entries[item.nodeid] = {
-            "passed": passed, "seconds": now[0] - began[0], "effort": now[1] - began[1], "lines": defaultdict(list),
-        }  # fmt: skip
+            "passed": passed,
+            "seconds": now[0] - began[0],
+            "effort": now[1] - began[1],
+            "lines": defaultdict(list),
+        }
         began = now
     measure.stop()
     data = measure.get_data()

@@ -180,9 +180,12 @@ def _key(code: CodeType) -> tuple[str, str, int]:
 
 
 def _trial(
-    mutant: Mutant, loaded: dict[tuple[str, str, int], list[FunctionType]], tests: Sequence[pytest.Item],
-    seconds: dict[str, float], at: mmap,
-) -> int:  # fmt: skip
+    mutant: Mutant,
+    loaded: dict[tuple[str, str, int], list[FunctionType]],
+    tests: Sequence[pytest.Item],
+    seconds: dict[str, float],
+    at: mmap,
+) -> int:
     """Put `mutant` in place and run `tests` until one fails."""
     pytest.Function.repr_failure = lambda *_, **__: ""  # type: ignore[method-assign]  # nobody reads it
     replaced = 0

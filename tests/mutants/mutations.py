@@ -146,11 +146,21 @@ class _Visitor(cst.CSTVisitor):
         function = next(one for one in self.stack if isinstance(one, cst.FunctionDef))
         body_place = self.get_metadata(PositionProvider, function.body)
         looks = (_qualified(self.stack), self.lines[lines[0]].strip(), after[lines[0]].strip())
-        self.found.append(Mutant(
-            self.path, looks[0], place.start.line, max(place.start.line, last), body_place.start.line,
-            body_place.end.line, looks[1], looks[2], source, self.alike[looks],
-            sha256(self.module.code_for_node(function).encode()).hexdigest()[:16],
-        ))  # fmt: skip
+        self.found.append(
+            Mutant(
+                self.path,
+                looks[0],
+                place.start.line,
+                max(place.start.line, last),
+                body_place.start.line,
+                body_place.end.line,
+                looks[1],
+                looks[2],
+                source,
+                self.alike[looks],
+                sha256(self.module.code_for_node(function).encode()).hexdigest()[:16],
+            )
+        )
         self.alike[looks] += 1
 
 

@@ -51,15 +51,23 @@ class Report:
     def add(self, mutant: Mutant, outcome: str, tests: int, seconds: float) -> None:
         """Note what became of it, and tell where it escaped."""
         self.entries[mutant.name] = entry = {
-            "name": mutant.name, "function": mutant.function, "line": mutant.first, "before": mutant.before,
-            "after": mutant.after, "of": mutant.function_digest, "outcome": outcome, "tests": tests,
+            "name": mutant.name,
+            "function": mutant.function,
+            "line": mutant.first,
+            "before": mutant.before,
+            "after": mutant.after,
+            "of": mutant.function_digest,
+            "outcome": outcome,
+            "tests": tests,
             "seconds": round(seconds, 2),
-        }  # fmt: skip
+        }
         with self.path.open("a", encoding="utf-8") as out:
             out.write(json.dumps(entry) + "\n")
         if outcome in ESCAPED:
-            print(f"{outcome}: {os.path.relpath(mutant.path)}:{mutant.first}\n    {mutant.before}\n    {mutant.after}",
-                  flush=True)  # fmt: skip
+            print(
+                f"{outcome}: {os.path.relpath(mutant.path)}:{mutant.first}\n    {mutant.before}\n    {mutant.after}",
+                flush=True,
+            )
 
     @property
     def escaped(self) -> list[Any]:
@@ -102,8 +110,9 @@ def explanations(text: str) -> Iterator[Explanation]:
     for line in text.splitlines():
         if match := _LINE.match(line):
             module, functions, texts = match.groups()
-            yield Explanation(module, tuple(re.findall("`([^`]+)`", functions)),
-                              tuple(re.findall("`([^`]+)`", texts or "")))  # fmt: skip
+            yield Explanation(
+                module, tuple(re.findall("`([^`]+)`", functions)), tuple(re.findall("`([^`]+)`", texts or ""))
+            )
 
 
 def table(folder: Path, files: Sequence[Path]) -> str:

@@ -38,11 +38,18 @@ def test_no_entry_module_imports_an_sdk() -> None:
 
 #: What runs with a request and not before: tools, questions, answers, stores.
 LATER = (
-    "docstring_parser", "newel.apps.llm_event_summarizer", "newel.auth.credential_manager",
-    "newel.code_executors.base_code_executor", "newel.flows.approvals", "newel.flows.code_steps",
-    "newel.memory.base_memory_service", "newel.questions.answers", "newel.sessions.in_memory_session_service",
-    "newel.tools.function_tool", "newel.turns.interruption",
-)  # fmt: skip
+    "docstring_parser",
+    "newel.apps.llm_event_summarizer",
+    "newel.auth.credential_manager",
+    "newel.code_executors.base_code_executor",
+    "newel.flows.approvals",
+    "newel.flows.code_steps",
+    "newel.memory.base_memory_service",
+    "newel.questions.answers",
+    "newel.sessions.in_memory_session_service",
+    "newel.tools.function_tool",
+    "newel.turns.interruption",
+)
 
 
 @pytest.mark.parametrize("distribution", ["minimal", "adk", "standard"])

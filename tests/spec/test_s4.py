@@ -159,9 +159,13 @@ def test_the_echo_tool_says_what_it_hears() -> None:
         session = await service.create_session(app_name="app", user_id="u1")
         live = LiveRequestQueue()
         ctx = InvocationContext(
-            session_service=service, session=session, agent=Agent(name="a"), composition=compose_once(None),
-            run_config=RunConfig(), live_request_queue=live,
-        )  # fmt: skip
+            session_service=service,
+            session=session,
+            agent=Agent(name="a"),
+            composition=compose_once(None),
+            run_config=RunConfig(),
+            live_request_queue=live,
+        )
         stream = ToolStream()
         stream.send_realtime(audio)
         stream.close()

@@ -20,9 +20,15 @@ genai = pytest.importorskip("google.genai").types
 
 #: Fields that our Part leaves to its unknown fields.
 PART_LEFT_OUT = {
-    "audio_metadata", "audio_transcription", "document_metadata", "media_processing", "speech_metadata",
-    "spreadsheet_metadata", "tool_call", "tool_response",
-}  # fmt: skip
+    "audio_metadata",
+    "audio_transcription",
+    "document_metadata",
+    "media_processing",
+    "speech_metadata",
+    "spreadsheet_metadata",
+    "tool_call",
+    "tool_response",
+}
 DEPTH = 5
 UNIONS = (Union, UnionType)
 NOT_JSON = ("Client", "AsyncClient", "GenericAlias", "UnionType", "_UnionGenericAlias", "BaseModel", "Enum", "type")
@@ -91,10 +97,16 @@ class Sampler:
             members = list(kind)
             return members[n % len(members)]
         plain: dict[Any, Any] = {
-            str: f"text ä {n}", int: n, float: n + 0.25, bool: n % 2 == 0, bytes: b"\x00\xff" + bytes([n % 256]),
-            datetime: datetime(2026, 1, 2, 3, 4, 5, n, tzinfo=UTC), Any: {"anyKey": [n, None, "x"]},
-            list: [], NoneType: None,
-        }  # fmt: skip
+            str: f"text ä {n}",
+            int: n,
+            float: n + 0.25,
+            bool: n % 2 == 0,
+            bytes: b"\x00\xff" + bytes([n % 256]),
+            datetime: datetime(2026, 1, 2, 3, 4, 5, n, tzinfo=UTC),
+            Any: {"anyKey": [n, None, "x"]},
+            list: [],
+            NoneType: None,
+        }
         if isinstance(kind, type) and kind not in plain:
             return None  # a class of an optional library (an HTTP session, say), for which JSON has no form
         return plain[kind]

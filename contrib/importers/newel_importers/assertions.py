@@ -10,9 +10,13 @@ from newel_importers.wishes import Wishes
 
 #: Assertions on texts in the answer: (all texts are required, case is ignored).
 _CONTAINS = {
-    "contains": (True, False), "contains-all": (True, False), "contains-any": (False, False),
-    "icontains": (True, True), "icontains-all": (True, True), "icontains-any": (False, True),
-}  # fmt: skip
+    "contains": (True, False),
+    "contains-all": (True, False),
+    "contains-any": (False, False),
+    "icontains": (True, True),
+    "icontains-all": (True, True),
+    "icontains-any": (False, True),
+}
 _RUBRICS = ("llm-rubric", "model-graded-closedqa", "g-eval")
 
 

@@ -100,7 +100,7 @@ class Ids:
 
 def case(
     eval_id: str, turns: list[Invocation], criteria: dict[str, Any], missing: list[str], source: dict[str, Any]
-) -> EvalCase:  # fmt: skip
+) -> EvalCase:
     """A case; it is skipped if `missing` names features without a counterpart in newel."""
     skip = f"newel has no counterpart for {', '.join(dict.fromkeys(missing))}" if missing else False
     return EvalCase(eval_id=eval_id, conversation=turns, criteria=criteria, skip=skip, source=source)

@@ -15,15 +15,21 @@ def register_case_sources() -> list[CaseSource]:
     """A reader for each tool's files."""
     return [
         CaseSource(
-            name="pydantic-evals", reads=pydantic_evals.reads, cases=pydantic_evals.cases,
+            name="pydantic-evals",
+            reads=pydantic_evals.reads,
+            cases=pydantic_evals.cases,
             description="Datasets of pydantic-evals, YAML or JSON.",
         ),
         CaseSource(
-            name="promptfoo", reads=promptfoo.reads, cases=promptfoo.cases,
+            name="promptfoo",
+            reads=promptfoo.reads,
+            cases=promptfoo.cases,
             description="Configurations and tests of promptfoo, YAML, JSON, JSONL or CSV.",
         ),
         CaseSource(
-            name="openai-evals", reads=openai_evals.reads, cases=openai_evals.cases,
+            name="openai-evals",
+            reads=openai_evals.reads,
+            cases=openai_evals.cases,
             description="Samples of openai-evals, JSONL.",
         ),
-    ]  # fmt: skip
+    ]

@@ -58,9 +58,14 @@ def cases(name: str, text: str) -> Iterator[EvalCase]:
 
 
 def _case(
-    name: str, ids: Ids, number: int, prompt: str | None, variables: Mapping[str, Any], test: Mapping[str, Any],
+    name: str,
+    ids: Ids,
+    number: int,
+    prompt: str | None,
+    variables: Mapping[str, Any],
+    test: Mapping[str, Any],
     usual: Mapping[str, Any],
-) -> EvalCase:  # fmt: skip
+) -> EvalCase:
     wishes = Wishes()
     missing: list[str] = []
     reference = None

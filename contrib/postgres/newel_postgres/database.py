@@ -115,9 +115,14 @@ class PostgresPool(Pool):
         cache = {"statement_cache_size": 0} if access.proxy else {}
         with _translated(access):
             self._pool = asyncpg.create_pool(
-                access.url, min_size=0, max_size=access.pool_size, timeout=access.patience,
-                command_timeout=max(access.patience, 60.0), reset=_no_reset, **cache,
-            )  # fmt: skip
+                access.url,
+                min_size=0,
+                max_size=access.pool_size,
+                timeout=access.patience,
+                command_timeout=max(access.patience, 60.0),
+                reset=_no_reset,
+                **cache,
+            )
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
@@ -149,9 +154,7 @@ class _Connection(Connection):
     async def run(self, query: Query) -> Reply:
         statement = numbered(query.sql, "$")
         with _translated(self._access):
-            rows = await self._connection.fetch(
-                statement.text, *statement.values(query.values), timeout=query.seconds
-            )
+            rows = await self._connection.fetch(statement.text, *statement.values(query.values), timeout=query.seconds)
         return Reply(rows, len(rows))
 
     @asynccontextmanager

@@ -21,9 +21,15 @@ class PostgresSessionService(StoredSessionService):
     """
 
     def __init__(
-        self, url: str, *, schema: str = "", pool_size: int = 8, proxy: bool = False, patience: float = 15.0,
+        self,
+        url: str,
+        *,
+        schema: str = "",
+        pool_size: int = 8,
+        proxy: bool = False,
+        patience: float = 15.0,
         live_sessions: int = 256,
-    ) -> None:  # fmt: skip
+    ) -> None:
         access = access_of(url, schema, pool_size, proxy, patience, "session store")
         leases = Leases()
         database = PostgresDatabase(access, Statements(POSTGRES, quoted(access.schema)), leases)

@@ -26,9 +26,13 @@ def client_of(url: str, patience: float, *, watched: bool = False) -> Redis:
     """
     try:
         client = Redis.from_url(
-            url, socket_timeout=patience, socket_connect_timeout=patience, retry=Retry(NoBackoff(), 0),
-            max_connections=8, health_check_interval=_CHECKED if watched else 0,
-        )  # fmt: skip
+            url,
+            socket_timeout=patience,
+            socket_connect_timeout=patience,
+            retry=Retry(NoBackoff(), 0),
+            max_connections=8,
+            health_check_interval=_CHECKED if watched else 0,
+        )
         # This reports an unknown option now.
         client.connection_pool.make_connection()  # type: ignore[no-untyped-call]
     except (ValueError, TypeError):  # the text may quote the password

@@ -21,9 +21,7 @@ _LOCAL = "redis://127.0.0.1:6379/0"
 _STORE = "store="
 
 
-def cached(
-    store: S, url: str = _LOCAL, *, prefix: str = "newel", ttl: float = 86400.0, patience: float = 1.0
-) -> S:  # fmt: skip
+def cached(store: S, url: str = _LOCAL, *, prefix: str = "newel", ttl: float = 86400.0, patience: float = 1.0) -> S:
     """The same store, which takes the first events of long sessions from the Redis at `url`, if Redis has them.
 
     Keys begin with `prefix`, and last `ttl` seconds. A Redis that does not answer within `patience` seconds is left

@@ -84,9 +84,12 @@ def compose(
 
 
 def _compose(
-    distribution: Distribution, points: discovery.Points, plugins: Sequence[object], lock: Path | None,
+    distribution: Distribution,
+    points: discovery.Points,
+    plugins: Sequence[object],
+    lock: Path | None,
     groups: Sequence[str] = (),
-) -> Composition:  # fmt: skip
+) -> Composition:
     installed = discovery.installed(points)
     objects = [_object(plugin, index) for index, plugin in enumerate(plugins)]
     _check_mentions(distribution, discovery.installed_anywhere(points), [one.name for one in objects])
@@ -128,9 +131,13 @@ def _gc_paused() -> Iterator[None]:
 
 
 def _build(
-    distribution: Distribution, installed: dict[str, discovery.InstalledPoint], objects: Sequence[_Loaded],
-    loaded: Sequence[_Loaded], records: Sequence[PluginRecord], left_out: Mapping[str, LeftOut],
-) -> Composition:  # fmt: skip
+    distribution: Distribution,
+    installed: dict[str, discovery.InstalledPoint],
+    objects: Sequence[_Loaded],
+    loaded: Sequence[_Loaded],
+    records: Sequence[PluginRecord],
+    left_out: Mapping[str, LeftOut],
+) -> Composition:
     """Compose these plugins; an error carries which of them could be left out."""
     manager = Manager()
     for one in (*objects, *loaded):
@@ -145,7 +152,7 @@ def _build(
         if record.state == "enabled" and record.name in left_out
         else _with_hooks(record, hooks.get(record.name, ()), manager.left_out.get(record.name, ()))
         for record in (*(one.record for one in objects), *records)
-    ]  # fmt: skip
+    ]
     return Composition(
         distribution=distribution,
         placed=placed,
@@ -218,15 +225,15 @@ def _check_mentions(distribution: Distribution, installed: Sequence[str], object
     """
     names = [*installed, *objects]
     problems = [
-        f"{distribution.label}: `{key}` names the plugin {name!r}, which is not installed"
-        f"{did_you_mean(name, names)}"
+        f"{distribution.label}: `{key}` names the plugin {name!r}, which is not installed{did_you_mean(name, names)}"
         for key, mentioned, candidates in (
-            ("disable", distribution.disable, installed), ("settings", distribution.settings, names),
+            ("disable", distribution.disable, installed),
+            ("settings", distribution.settings, names),
             ("replace", distribution.replace.values(), names),
         )
         for name in mentioned
         if name not in candidates
-    ]  # fmt: skip
+    ]
     if problems:
         raise CompositionError(problems)
 
@@ -267,12 +274,13 @@ def _load_group(group: str, distribution: Distribution, points: discovery.Points
     objects, failures = discovery.load(names, points, group)
     records = {
         name: PluginRecord(
-            name, plugins[name].distribution, plugins[name].version,
-            *(("failed", _why(failures[name])) if name in failures
-              else ("enabled", f"installed in the group {group}")),
+            name,
+            plugins[name].distribution,
+            plugins[name].version,
+            *(("failed", _why(failures[name])) if name in failures else ("enabled", f"installed in the group {group}")),
         )
         for name in names
-    }  # fmt: skip
+    }
     loaded = [_Loaded(name, objects[name], records[name]) for name in names if name in objects]
     return loaded, [*records.values()], failures
 
@@ -290,9 +298,12 @@ def _object(plugin: object, index: int) -> _Loaded:
 
 
 def _provide(
-    distribution: Distribution, manager: Manager, sources: dict[str, str],
-    installed: dict[str, discovery.InstalledPoint], settings: Mapping[str, BaseModel],
-) -> tuple[PluginRegistry, dict[str, tuple[Placed, ...]]]:  # fmt: skip
+    distribution: Distribution,
+    manager: Manager,
+    sources: dict[str, str],
+    installed: dict[str, discovery.InstalledPoint],
+    settings: Mapping[str, BaseModel],
+) -> tuple[PluginRegistry, dict[str, tuple[Placed, ...]]]:
     by_kind: dict[type[Descriptor], list[Owned]] = {}
     # A plugin of a group that takes no part here cannot replace anything here.
     unused = {name: plugin for name, plugin in distribution.replace.items() if plugin in sources or plugin in installed}
@@ -330,9 +341,12 @@ def _provide(
 
 
 def _placed(
-    distribution: Distribution, orders: dict[str, type[Stage]], by_kind: dict[type[Descriptor], list[Owned]],
-    disabled: dict[str, str], problems: list[str],
-) -> dict[str, tuple[Placed, ...]]:  # fmt: skip
+    distribution: Distribution,
+    orders: dict[str, type[Stage]],
+    by_kind: dict[type[Descriptor], list[Owned]],
+    disabled: dict[str, str],
+    problems: list[str],
+) -> dict[str, tuple[Placed, ...]]:
     """The stages of each chain in their order, taken out of `by_kind`; faults are added to `problems`."""
     if not distribution.disable:  # else a disabled plugin may declare it
         problems += [

@@ -185,14 +185,21 @@ class FreshManager(NamedExtensionManager):  # type: ignore[type-arg] # older rel
     """Stevedore without its disk cache, which hides a plugin installed in the last two minutes."""
 
     def __init__(
-        self, points: Points, group: str, names: Sequence[str],
-        failed: Callable[[object, EntryPoint, BaseException], None], missing: Callable[[Iterable[str]], None],
-    ) -> None:  # fmt: skip
+        self,
+        points: Points,
+        group: str,
+        names: Sequence[str],
+        failed: Callable[[object, EntryPoint, BaseException], None],
+        missing: Callable[[Iterable[str]], None],
+    ) -> None:
         self._points = points
         super().__init__(
-            group, names=names, name_order=True, on_load_failure_callback=failed,
+            group,
+            names=names,
+            name_order=True,
+            on_load_failure_callback=failed,
             on_missing_entrypoints_callback=missing,
-        )  # fmt: skip
+        )
 
     def list_entry_points(self) -> list[EntryPoint]:
         """The entry points of the group, as the scan found them."""

@@ -132,9 +132,7 @@ def checked(function: Function, who: str, guard: Guard) -> Function:
         if inspect.iscoroutine(result):
             result.close()  # nobody will await it
         spelling = "with `async def`" if guard.awaited else "without `async`"
-        raise HookSignatureError(
-            f"{_returned(function, who, result)}; write it {spelling} and return {guard.expected}"
-        )
+        raise HookSignatureError(f"{_returned(function, who, result)}; write it {spelling} and return {guard.expected}")
 
     return call
 

@@ -63,9 +63,13 @@ class _Pluggy(pluggy.PluginManager):
             method = getattr(type(plugin), name, None)
             if method is not None and not getattr(method, "is_default", False):
                 return pluggy.HookimplOpts(
-                    wrapper=False, hookwrapper=False, optionalhook=False, tryfirst=False, trylast=False,
+                    wrapper=False,
+                    hookwrapper=False,
+                    optionalhook=False,
+                    tryfirst=False,
+                    trylast=False,
                     specname=None,
-                )  # fmt: skip
+                )
         elif options is None:
             self._note_unmarked(plugin, name)
         return options

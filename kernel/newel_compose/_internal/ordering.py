@@ -77,17 +77,22 @@ def _with_anchors(stages: Sequence[Owned]) -> list[Owned]:
         return tuple(anchor for anchor, optional in plain if anchor in names or not optional)
 
     return [
-        owned._replace(item=replace(owned.item, after=present(owned.item.after), before=present(owned.item.before)),
-                anchored=True)
-        if any(anchor.endswith(_OPTIONAL) for anchor in (*owned.item.after, *owned.item.before)) else owned
+        owned._replace(
+            item=replace(owned.item, after=present(owned.item.after), before=present(owned.item.before)), anchored=True
+        )
+        if any(anchor.endswith(_OPTIONAL) for anchor in (*owned.item.after, *owned.item.before))
+        else owned
         for owned in stages
-    ]  # fmt: skip
+    ]
 
 
 def _problems(
-    chain: str, spine: Sequence[str], stages: Sequence[Owned], by_name: Mapping[str, Owned],
+    chain: str,
+    spine: Sequence[str],
+    stages: Sequence[Owned],
+    by_name: Mapping[str, Owned],
     disabled: Mapping[str, str],
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     problems: list[str] = []
     seen: dict[str, list[Owned]] = {}
     for owned in stages:

@@ -102,8 +102,12 @@ def _result_event(
     response = FunctionResponse(id=call.id, name=tool.name, response=fields)
     content = Content(role="user", parts=[Part(function_response=response)])
     return Event(  # actions of None are made when first touched
-        invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, content=content, actions=actions,
-    )  # fmt: skip
+        invocation_id=ctx.invocation_id,
+        author=ctx.agent.name,
+        branch=ctx.branch,
+        content=content,
+        actions=actions,
+    )
 
 
 def merge_results(events: Sequence[Event]) -> Event:
@@ -115,9 +119,13 @@ def merge_results(events: Sequence[Event]) -> Event:
     parts = [part for event in events if event.content for part in event.content.parts or ()]
     touched = [event.touched_actions for event in events if event.touched_actions is not None]
     return Event(
-        invocation_id=first.invocation_id, author=first.author, branch=first.branch, timestamp=first.timestamp,
-        content=Content(role="user", parts=parts), actions=_merge_actions(touched) if touched else None,
-    )  # fmt: skip
+        invocation_id=first.invocation_id,
+        author=first.author,
+        branch=first.branch,
+        timestamp=first.timestamp,
+        content=Content(role="user", parts=parts),
+        actions=_merge_actions(touched) if touched else None,
+    )
 
 
 def _log_lost_writes(events: Sequence[Event]) -> None:

@@ -85,9 +85,17 @@ class ModelError(NewelError):
     """A model cannot be used, or its service failed. An SDK's exception is only its `__cause__`."""
 
     def __init__(
-        self, message: str, *, code: int | str | None = None, provider: str = "", model: str = "",
-        request_id: str | None = None, retryable: bool = False, retry_after: float | None = None, remedy: str = "",
-    ) -> None:  # fmt: skip
+        self,
+        message: str,
+        *,
+        code: int | str | None = None,
+        provider: str = "",
+        model: str = "",
+        request_id: str | None = None,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        remedy: str = "",
+    ) -> None:
         super().__init__(message)
         #: The HTTP status (an int), or an error name (a str), the service's or ours.
         self.code = code

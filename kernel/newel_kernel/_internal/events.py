@@ -109,12 +109,24 @@ class Event(LlmResponse):
     route: InitVar[Any] = None
 
     def __init__(  # not keyword-only: the defaults of those are looked up one by one
-        self, invocation_id: str = "", author: str = "", content: Any = None, partial: bool | None = None,
-        actions: EventActions | None = None, branch: str | None = None, isolation_scope: str | None = None,
-        long_running_tool_ids: set[str] | None = None, output: Any = None, node_info: NodeInfo | None = None,
-        id: str = "", timestamp: float | None = None, message: object = None, state: Json | None = None,
-        route: Any = None, **of_response: Any,
-    ) -> None:  # fmt: skip
+        self,
+        invocation_id: str = "",
+        author: str = "",
+        content: Any = None,
+        partial: bool | None = None,
+        actions: EventActions | None = None,
+        branch: str | None = None,
+        isolation_scope: str | None = None,
+        long_running_tool_ids: set[str] | None = None,
+        output: Any = None,
+        node_info: NodeInfo | None = None,
+        id: str = "",
+        timestamp: float | None = None,
+        message: object = None,
+        state: Json | None = None,
+        route: Any = None,
+        **of_response: Any,
+    ) -> None:
         """`message`, `state` and `route` are shorthands for content, actions.state_delta and actions.route."""
         self.content = content
         self.partial = partial

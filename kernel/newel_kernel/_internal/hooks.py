@@ -65,8 +65,12 @@ LIFECYCLE: dict[str, HookSpec] = {
         HookSpec("before_agent_callback", ("agent", "callback_context"), ("callback_context",), Content),
         HookSpec("before_model_callback", _MODEL, _MODEL, LlmResponse),
         HookSpec("on_model_error_callback", (*_MODEL, "error"), (*_MODEL, "error"), LlmResponse),
-        HookSpec("after_model_callback", ("callback_context", "llm_response"),
-                 ("callback_context", "llm_response"), LlmResponse),
+        HookSpec(
+            "after_model_callback",
+            ("callback_context", "llm_response"),
+            ("callback_context", "llm_response"),
+            LlmResponse,
+        ),
         HookSpec("before_tool_callback", _TOOL, _AGENT_TOOL, dict),
         HookSpec("on_tool_error_callback", (*_TOOL, "error"), (*_AGENT_TOOL, "error"), dict),
         HookSpec("after_tool_callback", (*_TOOL, "result"), (*_AGENT_TOOL, "tool_response"), dict),
@@ -75,7 +79,7 @@ LIFECYCLE: dict[str, HookSpec] = {
         HookSpec("on_run_error_callback", ("invocation_context", "error"), None, None),
         HookSpec("after_run_callback", ("invocation_context",), None, None),
     )
-}  # fmt: skip
+}
 
 
 async def first_answer(bound: Callbacks, returns: type[Any] | None, keywords: Mapping[str, object]) -> Any:

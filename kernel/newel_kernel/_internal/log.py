@@ -55,9 +55,14 @@ class Log:
         return None
 
     def calls(
-        self, author: str, scope: str | None, *, branch: str | None = _ANY, invocation_id: str = _ANY,
+        self,
+        author: str,
+        scope: str | None,
+        *,
+        branch: str | None = _ANY,
+        invocation_id: str = _ANY,
         own: Collection[str] | None = None,
-    ) -> Calls | None:  # fmt: skip
+    ) -> Calls | None:
         """The latest event with calls that `author` made in the isolation scope, and which of them have no result.
 
         `branch`, `invocation_id` and `own` (event ids) narrow the search where they are given. A long-running call has

@@ -88,10 +88,14 @@ def answer_event(
 ) -> tuple[Event, Sequence[FunctionCall]]:
     """The event of a response, and its calls, each with an id."""
     event = Event(
-        invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, content=response.content,
-        partial=response.partial, isolation_scope=ctx.isolation_scope,
+        invocation_id=ctx.invocation_id,
+        author=ctx.agent.name,
+        branch=ctx.branch,
+        content=response.content,
+        partial=response.partial,
+        isolation_scope=ctx.isolation_scope,
         actions=draft.take(),
-    )  # fmt: skip
+    )
     event.model_version = response.model_version
     event.finish_reason = response.finish_reason
     event.custom_metadata = response.custom_metadata

@@ -64,9 +64,7 @@ class Operation:
     observers: tuple[Observer, ...] = field(default=(), repr=False)
     id: str = field(default_factory=lambda: seam.new_id())
 
-    def child(
-        self, kind: str, name: str, ctx: Invocation, subject: object = None, input: object = None
-    ) -> Operation:
+    def child(self, kind: str, name: str, ctx: Invocation, subject: object = None, input: object = None) -> Operation:
         """An operation within this one."""
         return Operation(kind, name, ctx.session.id, ctx.invocation_id, subject, input, self, self.observers)
 

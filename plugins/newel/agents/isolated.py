@@ -40,11 +40,16 @@ async def run_isolated(
     own = {event.id for event in earlier} if isolation_scope is None else None
     view = full_invocation(ctx).model_copy(
         update={
-            "agent": agent, "branch": branch, "isolation_scope": scope, "agent_states": {}, "end_of_agents": {},
-            "live_request_queue": None, "opening": Opening(agent.name, content, since, own),
+            "agent": agent,
+            "branch": branch,
+            "isolation_scope": scope,
+            "agent_states": {},
+            "end_of_agents": {},
+            "live_request_queue": None,
+            "opening": Opening(agent.name, content, since, own),
             "user_content": ctx.user_content if earlier else content,  # a continued run has the user's answer
         }
-    )  # fmt: skip
+    )
     if view.is_resumable:
         restore(view, earlier)
     async with aclosing(agent.run_async(view)) as events:

@@ -26,16 +26,27 @@ class BaseArtifactService(ABC):
 
     @abstractmethod
     async def save_artifact(
-        self, *, app_name: str, user_id: str, filename: str, artifact: Part, session_id: str | None = None,
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        filename: str,
+        artifact: Part,
+        session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
-    ) -> int:  # fmt: skip
+    ) -> int:
         """Store a new version and return its number (the first is 0)."""
 
     @abstractmethod
     async def load_artifact(
-        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        filename: str,
+        session_id: str | None = None,
         version: int | None = None,
-    ) -> Part | None:  # fmt: skip
+    ) -> Part | None:
         """A version (the latest where `version` is None), or None."""
 
     @abstractmethod
@@ -55,9 +66,14 @@ class BaseArtifactService(ABC):
         """The version numbers, ascending."""
 
     async def get_artifact_version(
-        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        filename: str,
+        session_id: str | None = None,
         version: int | None = None,
-    ) -> ArtifactVersion | None:  # fmt: skip
+    ) -> ArtifactVersion | None:
         """The metadata of a version, or None."""
         versions = await self.list_versions(
             app_name=app_name, user_id=user_id, filename=filename, session_id=session_id

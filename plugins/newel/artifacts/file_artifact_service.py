@@ -36,22 +36,37 @@ class FileArtifactService(ArtifactStore):
         self.root_dir = Path(root_dir).expanduser().resolve()
 
     async def save_artifact(
-        self, *, app_name: str, user_id: str, filename: str, artifact: Part | Json,
-        session_id: str | None = None, custom_metadata: Mapping[str, object] | None = None,
-    ) -> int:  # fmt: skip
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        filename: str,
+        artifact: Part | Json,
+        session_id: str | None = None,
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> int:
         """Store a new version."""
         part = as_part(artifact)
         folder = self._folder(app_name, user_id, session_id, filename)
         metadata = {
-            "app_name": app_name, "user_id": user_id, "session_id": scope_of(filename, session_id),
-            "filename": filename, "custom_metadata": as_metadata(custom_metadata), "mime_type": mime_type(part),
-        }  # fmt: skip
+            "app_name": app_name,
+            "user_id": user_id,
+            "session_id": scope_of(filename, session_id),
+            "filename": filename,
+            "custom_metadata": as_metadata(custom_metadata),
+            "mime_type": mime_type(part),
+        }
         return await asyncio.to_thread(self._save, folder, part, metadata)
 
     async def load_artifact(
-        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        filename: str,
+        session_id: str | None = None,
         version: int | None = None,
-    ) -> Part | None:  # fmt: skip
+    ) -> Part | None:
         """A version, or None."""
         folder = self._folder(app_name, user_id, session_id, filename)
         return await asyncio.to_thread(self._load, folder, version)
@@ -75,9 +90,14 @@ class FileArtifactService(ArtifactStore):
         return await asyncio.to_thread(self._numbers, self._folder(app_name, user_id, session_id, filename))
 
     async def get_artifact_version(
-        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        filename: str,
+        session_id: str | None = None,
         version: int | None = None,
-    ) -> ArtifactVersion | None:  # fmt: skip
+    ) -> ArtifactVersion | None:
         """The metadata of a version."""
         folder = self._folder(app_name, user_id, session_id, filename)
         return await asyncio.to_thread(self._version, folder, version)

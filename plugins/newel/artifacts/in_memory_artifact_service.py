@@ -21,9 +21,15 @@ class InMemoryArtifactService(ArtifactStore):
         self._versions: dict[_Key, dict[int, tuple[Part, ArtifactVersion]]] = {}
 
     async def save_artifact(
-        self, *, app_name: str, user_id: str, filename: str, artifact: Part | Json,
-        session_id: str | None = None, custom_metadata: Mapping[str, object] | None = None,
-    ) -> int:  # fmt: skip
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        filename: str,
+        artifact: Part | Json,
+        session_id: str | None = None,
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> int:
         """Store a new version."""
         part = as_part(artifact)
         scope = scope_of(filename, session_id)
@@ -41,9 +47,14 @@ class InMemoryArtifactService(ArtifactStore):
         return number
 
     async def load_artifact(
-        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        filename: str,
+        session_id: str | None = None,
         version: int | None = None,
-    ) -> Part | None:  # fmt: skip
+    ) -> Part | None:
         """A copy of a version, or None."""
         entry = self._entry(self._key(app_name, user_id, session_id, filename), version)
         return None if entry is None or is_blank(entry[0]) else entry[0].model_copy(deep=True)
@@ -69,9 +80,14 @@ class InMemoryArtifactService(ArtifactStore):
         return sorted(self._versions.get(self._key(app_name, user_id, session_id, filename), ()))
 
     async def get_artifact_version(
-        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        filename: str,
+        session_id: str | None = None,
         version: int | None = None,
-    ) -> ArtifactVersion | None:  # fmt: skip
+    ) -> ArtifactVersion | None:
         """The metadata of a version."""
         entry = self._entry(self._key(app_name, user_id, session_id, filename), version)
         return None if entry is None else entry[1].model_copy(deep=True)

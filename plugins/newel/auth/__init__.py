@@ -40,8 +40,18 @@ _WHERE = {
     "BaseAuthProvider": "newel.auth.base_auth_provider",
     "CredentialManager": "newel.auth.credential_manager",
     **dict.fromkeys(
-        ["ApiKey", "AuthConfig", "AuthCredential", "AuthCredentialTypes", "AuthToolArguments", "HttpAuth",
-         "HttpCredentials", "OAuth2Auth", "ServiceAccount", "ServiceAccountCredential"],
+        [
+            "ApiKey",
+            "AuthConfig",
+            "AuthCredential",
+            "AuthCredentialTypes",
+            "AuthToolArguments",
+            "HttpAuth",
+            "HttpCredentials",
+            "OAuth2Auth",
+            "ServiceAccount",
+            "ServiceAccountCredential",
+        ],
         "newel_types",
     ),
     **dict.fromkeys(
@@ -56,6 +66,6 @@ _WHERE = {
     "run_again": "newel.auth.asking",
     "seal_answers": "newel.auth.answers",
     "take_answers": "newel.auth.answers",
-}  # fmt: skip
+}
 
 __getattr__, __dir__ = lazy_exports(__name__, _WHERE)

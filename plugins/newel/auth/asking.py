@@ -16,9 +16,7 @@ from newel_kernel import Event, InvocationContext, dispatch, run_tools
 from newel_types import AuthConfig, AuthToolArguments, FunctionCall
 
 
-async def request_event(
-    ctx: InvocationContext, requests: dict[str, AuthConfig], *, role: str | None = None
-) -> Event:
+async def request_event(ctx: InvocationContext, requests: dict[str, AuthConfig], *, role: str | None = None) -> Event:
     """The event that asks for each of `requests` (by the id of the waiting call); each is replaced by its public form.
 
     Raises AuthConfigError if a config lacks something that the request needs.
@@ -33,9 +31,7 @@ async def request_event(
     return question_event(ctx, calls, role=role)
 
 
-def request_event_now(
-    ctx: InvocationContext, requests: dict[str, AuthConfig], *, role: str | None = None
-) -> Event:
+def request_event_now(ctx: InvocationContext, requests: dict[str, AuthConfig], *, role: str | None = None) -> Event:
     """`request_event` for synchronous callers: end points are not looked up, and only this process keeps secrets."""
     calls: list[FunctionCall] = []
     for waiting, config in requests.items():

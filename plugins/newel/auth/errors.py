@@ -10,10 +10,17 @@ class CredentialError(NewelError):
 
 
 #: The error codes that a new consent of the user can fix.
-_USERS_MATTER = frozenset({
-    "access_denied", "consent_required", "interaction_required", "invalid_grant", "invalid_token", "login_required",
-    "no_refresh_token",
-})  # fmt: skip
+_USERS_MATTER = frozenset(
+    {
+        "access_denied",
+        "consent_required",
+        "interaction_required",
+        "invalid_grant",
+        "invalid_token",
+        "login_required",
+        "no_refresh_token",
+    }
+)
 
 
 class CredentialExchangeError(CredentialError):

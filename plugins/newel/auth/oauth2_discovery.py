@@ -29,10 +29,12 @@ async def with_end_points(scheme: AuthScheme, policy: Policy) -> AuthScheme:
     if isinstance(scheme, OpenIdConnect):
         metadata = await _read(scheme.openIdConnectUrl, policy)
         return OpenIdConnectWithConfig(
-            authorization_endpoint=metadata.authorization_endpoint, token_endpoint=metadata.token_endpoint,
-            userinfo_endpoint=metadata.userinfo_endpoint, scopes=_scopes(scheme),
+            authorization_endpoint=metadata.authorization_endpoint,
+            token_endpoint=metadata.token_endpoint,
+            userinfo_endpoint=metadata.userinfo_endpoint,
+            scopes=_scopes(scheme),
             token_endpoint_auth_methods_supported=metadata.token_endpoint_auth_methods_supported,
-        )  # fmt: skip
+        )
     if isinstance(scheme, ExtendedOAuth2) and scheme.issuer_url and _lacks_end_points(scheme):
         return _filled(scheme, await discover(scheme.issuer_url, policy))
     return scheme
@@ -47,11 +49,13 @@ async def discover(issuer: str, policy: Policy) -> AuthorizationServerMetadata:
     """The metadata of an issuer, from the places where RFC 8414 and OpenID Connect put them."""
     parts = urlsplit(issuer)
     base, path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
-    places = dict.fromkeys([
-        f"{base}/.well-known/oauth-authorization-server{path}",
-        f"{base}/.well-known/openid-configuration{path}",
-        f"{base}{path}/.well-known/openid-configuration",
-    ])  # fmt: skip
+    places = dict.fromkeys(
+        [
+            f"{base}/.well-known/oauth-authorization-server{path}",
+            f"{base}/.well-known/openid-configuration{path}",
+            f"{base}{path}/.well-known/openid-configuration",
+        ]
+    )
     problems = []
     for url in places:
         try:

@@ -51,9 +51,7 @@ class _Answer:
 class _Signature(Protocol):
     """Authlib's object by which a client proves who it is."""
 
-    def prepare(
-        self, method: str, uri: str, headers: dict[str, str], body: str
-    ) -> tuple[str, dict[str, str], str]:
+    def prepare(self, method: str, uri: str, headers: dict[str, str], body: str) -> tuple[str, dict[str, str], str]:
         """The address, the headers and the body with the proof in them."""
 
 
@@ -82,7 +80,12 @@ class _Session:
         self._policy = policy
 
     def post(
-        self, url: str, *, data: Mapping[str, str], headers: Mapping[str, str], auth: _Signature | None = None,
+        self,
+        url: str,
+        *,
+        data: Mapping[str, str],
+        headers: Mapping[str, str],
+        auth: _Signature | None = None,
         **_: object,
     ) -> _Answer:
         body, sent = urlencode(data), dict(headers)
@@ -138,9 +141,14 @@ def client_of(oauth2: OAuth2Auth, policy: Policy, url: str = "", **options: obje
         raise FeatureUnavailableError("OAuth2 and OpenID Connect need Authlib: pip install 'newel[auth]'") from error
     method = oauth2.token_endpoint_auth_method if oauth2.client_secret else "none"
     client: TokenClient = OAuth2Client(
-        _Session(policy), client_id=oauth2.client_id, client_secret=oauth2.client_secret,
-        token_endpoint_auth_method=method, redirect_uri=oauth2.redirect_uri, leeway=LEEWAY, **options,
-    )  # fmt: skip
+        _Session(policy),
+        client_id=oauth2.client_id,
+        client_secret=oauth2.client_secret,
+        token_endpoint_auth_method=method,
+        redirect_uri=oauth2.redirect_uri,
+        leeway=LEEWAY,
+        **options,
+    )
     if method in ("client_secret_jwt", "private_key_jwt"):
         client.register_client_auth_method((ClientSecretJWT if method == "client_secret_jwt" else PrivateKeyJWT)(url))
     return client
@@ -189,9 +197,11 @@ def with_tokens(oauth2: OAuth2Auth, tokens: Json) -> OAuth2Auth:
             "id_token": tokens.get("id_token") or oauth2.id_token,
             "expires_at": expires_at if isinstance(expires_at, int) else None,
             "expires_in": int(lasts) if lasts is not None and str(lasts).isdecimal() else None,
-            "auth_code": None, "auth_response_uri": None, "code_verifier": None,
+            "auth_code": None,
+            "auth_response_uri": None,
+            "code_verifier": None,
         }
-    )  # fmt: skip
+    )
 
 
 def seconds_left(oauth2: OAuth2Auth) -> float | None:

@@ -68,10 +68,7 @@ def _no_credential(question: Question, conversation: Conversation) -> str:
 
 def message_of(responses: Responses) -> Content:
     """One message of all the responses."""
-    parts = [
-        Part(function_response=question.response(dict(response)))
-        for question, response in responses
-    ]
+    parts = [Part(function_response=question.response(dict(response))) for question, response in responses]
     return Content(role="user", parts=parts)
 
 

@@ -67,9 +67,14 @@ def list_artifacts(ctx: click.Context, agent: str, artifacts: str | None, user: 
 @click.option("--yes", is_flag=True, help="Also where the store has no session of the agent at all.")
 @click.pass_context
 def gc(
-    ctx: click.Context, agent: str, artifacts: str | None, sessions: str | None, older_than: float, dry_run: bool,
+    ctx: click.Context,
+    agent: str,
+    artifacts: str | None,
+    sessions: str | None,
+    older_than: float,
+    dry_run: bool,
     yes: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Remove versions of artifacts whose session is gone, or which nothing in it refers to, and what crashes left.
 
     Artifacts of users (user:...) stay, and so does everything of a session that has a run.
@@ -134,9 +139,12 @@ class _Collection:
                 continue
             if not self._dry_run:
                 await self._store.delete_version(
-                    app_name=self._stored.app, user_id=one.user_id, session_id=one.session_id, filename=one.filename,
+                    app_name=self._stored.app,
+                    user_id=one.user_id,
+                    session_id=one.session_id,
+                    filename=one.filename,
                     version=one.version,
-                )  # fmt: skip
+                )
             self._report(f"{one.filename} version {one.version} of session {one.session_id} of {one.user_id} ({why})")
 
     def _report(self, what: str) -> None:

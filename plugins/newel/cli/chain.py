@@ -31,10 +31,14 @@ def chain(ctx: click.Context, agent: str, distribution: str | None) -> None:
         return
     for name in rows:
         title = f"{name.replace('_', ' ')} of {source.agent.name} (distribution {composition.distribution.name})"
-        show_table(title, ("", "processor", "plugin", "from", "placed by", "applies"), [
-            [str(index), row["name"], row["plugin"], row["distribution"], row["placed_by"], _WORDS[row["applies"]]]
-            for index, row in enumerate(rows[name], 1)
-        ])  # fmt: skip
+        show_table(
+            title,
+            ("", "processor", "plugin", "from", "placed by", "applies"),
+            [
+                [str(index), row["name"], row["plugin"], row["distribution"], row["placed_by"], _WORDS[row["applies"]]]
+                for index, row in enumerate(rows[name], 1)
+            ],
+        )
 
 
 def _row(one: Placed, agent: BaseAgent) -> Json:

@@ -89,9 +89,14 @@ class PipedPrompt:
 @conversation_options
 @click.pass_context
 def chat(
-    ctx: click.Context, agent: str, session: str | None, user: str, model: str | None, sessions: str | None,
+    ctx: click.Context,
+    agent: str,
+    session: str | None,
+    user: str,
+    model: str | None,
+    sessions: str | None,
     distribution: str | None,
-) -> None:  # fmt: skip
+) -> None:
     """Talk to AGENT: each line is a message. Ctrl-C stops an answer, Ctrl-D leaves, /help lists the chat's commands.
 
     What the agent asks (approvals, questions, credentials) is put to you; an empty answer leaves it open, and an empty

@@ -67,7 +67,10 @@ def conversation_options(command: Function) -> Function:
         click.option("--model", metavar="ADDRESS", help="Another model for the root agent, such as demo: or echo:."),
         click.option("--user", default=_USER, show_default=True, help="Whose session it is."),
         click.option(
-            "--continue", is_flag=True, expose_value=False, callback=_note_continue,
+            "--continue",
+            is_flag=True,
+            expose_value=False,
+            callback=_note_continue,
             help="Continue the session that was used last.",
         ),
         click.option(

@@ -20,9 +20,14 @@ from newel_kernel import Json
 #: The extras of newel that hold SDKs of models, and the package that stands for each.
 _SDKS = {"anthropic": "anthropic", "openai": "openai", "gemini": "google-genai", "litellm": "litellm"}
 _KEYS = (
-    "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY",
-    "GOOGLE_CLOUD_PROJECT", "OPENROUTER_API_KEY",
-)  # fmt: skip
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "OPENAI_API_KEY",
+    "GOOGLE_API_KEY",
+    "GEMINI_API_KEY",
+    "GOOGLE_CLOUD_PROJECT",
+    "OPENROUTER_API_KEY",
+)
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
 _SERVICES = {
     "anthropic": ("ANTHROPIC_BASE_URL", "https://api.anthropic.com"),

@@ -29,7 +29,7 @@ def agent(name: str) -> None:
     """Make the folder NAME with an agent in YAML, a tool and a test."""
     package = _package_name(name)
     _write(Path(package), AGENT, name=package)
-    say(f"{package}: newel run {package} \"What is the weather in Paris?\", or: pytest {package}")
+    say(f'{package}: newel run {package} "What is the weather in Paris?", or: pytest {package}')
 
 
 @new.command("plugin")
@@ -68,9 +68,15 @@ def _package(name: str, files: Mapping[str, str], kind: str, group: str, target:
     dashed = name.replace("_", "-")
     folder = Path(f"newel-{dashed}")
     _write(
-        folder, files, name=name, dashed=dashed, package=f"newel_{name}", group=group,
-        target=target.format(name=name), description=description,
-    )  # fmt: skip
+        folder,
+        files,
+        name=name,
+        dashed=dashed,
+        package=f"newel_{name}",
+        group=group,
+        target=target.format(name=name),
+        description=description,
+    )
     say(f"{folder}: cd {folder} && pip install -e '.[test]' && pytest, then the {kind} takes part")
 
 

@@ -176,11 +176,18 @@ def _places(composition: Composition, name: str) -> list[Json]:
     for chain, placed in composition.placed.items():
         names = [None, *(one.stage.name for one in placed), None]
         places += [
-            {"chain": chain, "name": one.stage.name, "place": place, "of": len(placed),
-             "after": names[place - 1], "before": names[place + 1], "why": one.why}
+            {
+                "chain": chain,
+                "name": one.stage.name,
+                "place": place,
+                "of": len(placed),
+                "after": names[place - 1],
+                "before": names[place + 1],
+                "why": one.why,
+            }
             for place, one in enumerate(placed, 1)
             if one.plugin == name
-        ]  # fmt: skip
+        ]
     return places
 
 

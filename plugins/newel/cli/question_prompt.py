@@ -20,9 +20,7 @@ from newel_types import Content
 class Lines(Protocol):
     """A prompt of prompt_toolkit."""
 
-    def prompt_async(
-        self, message: str, *, is_password: bool, default: str, handle_sigint: bool
-    ) -> Awaitable[str]:
+    def prompt_async(self, message: str, *, is_password: bool, default: str, handle_sigint: bool) -> Awaitable[str]:
         """The next line."""
 
 

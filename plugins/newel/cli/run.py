@@ -30,9 +30,18 @@ _ANSWER = "Answer what waits in the session: yes, no, text or JSON. May be given
 @click.option("--stream", is_flag=True, help="Print the answer as it is written.")
 @click.pass_context
 def run(
-    ctx: click.Context, agent: str, message: str | None, answers: tuple[str, ...], as_json: bool, stream: bool,
-    session: str | None, user: str, model: str | None, sessions: str | None, distribution: str | None,
-) -> None:  # fmt: skip
+    ctx: click.Context,
+    agent: str,
+    message: str | None,
+    answers: tuple[str, ...],
+    as_json: bool,
+    stream: bool,
+    session: str | None,
+    user: str,
+    model: str | None,
+    sessions: str | None,
+    distribution: str | None,
+) -> None:
     """Send AGENT one MESSAGE ("-" reads it from stdin) and print its answer.
 
     Without --session it is a session of its own. Status 1: the run failed; 2: it could not start; 3: something waits

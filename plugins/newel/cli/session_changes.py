@@ -21,9 +21,14 @@ from newel_kernel import ConfigurationError, Event, Log, Session
 @click.option("--events", type=click.IntRange(0), metavar="N", help="Only the first N events; else all.")
 @click.pass_context
 def fork(
-    ctx: click.Context, agent: str, session_id: str, user: str | None, sessions: str | None, new_id: str | None,
+    ctx: click.Context,
+    agent: str,
+    session_id: str,
+    user: str | None,
+    sessions: str | None,
+    new_id: str | None,
     events: int | None,
-) -> None:  # fmt: skip
+) -> None:
     """Copy a session of AGENT into a new one, with the state that it had then and the artifacts that it refers to.
 
     The old one stays as it is, and each can be deleted without the other.
@@ -40,9 +45,14 @@ def fork(
             )
         async with own_artifacts(stored) as artifacts:
             return await fork_session(
-                stored.store, artifacts, app_name=stored.app, user_id=session.user_id, session_id=session.id,
-                new_session_id=new_id, events=events,
-            )  # fmt: skip
+                stored.store,
+                artifacts,
+                app_name=stored.app,
+                user_id=session.user_id,
+                session_id=session.id,
+                new_session_id=new_id,
+                events=events,
+            )
 
     new = with_sessions(ctx, agent, user, sessions, work)
     say(f"forked into {new.id} of {new.user_id}, with {len(new.events)} events")
@@ -55,9 +65,14 @@ def fork(
 @click.option("--before", metavar="ID", help="Back to before this invocation; its id may be cut short.")
 @click.pass_context
 def rewind(
-    ctx: click.Context, agent: str, session_id: str, user: str | None, sessions: str | None, turns: int | None,
+    ctx: click.Context,
+    agent: str,
+    session_id: str,
+    user: str | None,
+    sessions: str | None,
+    turns: int | None,
     before: str | None,
-) -> None:  # fmt: skip
+) -> None:
     """Take a session of AGENT back: what its last turns said, wrote and saved is undone, and stays in the log."""
     if turns is not None and before is not None:
         raise ConfigurationError("give either --turns or --before, not both")
@@ -109,9 +124,14 @@ def _turn(session: Session, begun: dict[str, Event], before: str) -> str:
 @click.option("--model", metavar="ADDRESS", help="Another model for the root agent, which writes the summary.")
 @click.pass_context
 def compact(
-    ctx: click.Context, agent: str, session_id: str, user: str | None, sessions: str | None, keep: int,
+    ctx: click.Context,
+    agent: str,
+    session_id: str,
+    user: str | None,
+    sessions: str | None,
+    keep: int,
     model: str | None,
-) -> None:  # fmt: skip
+) -> None:
     """Have the older part of a session of AGENT summarised: its model sees the summary instead. The events stay."""
 
     async def work(stored: Stored) -> Event | None:

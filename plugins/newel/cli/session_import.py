@@ -35,9 +35,16 @@ if TYPE_CHECKING:
 @click.option("--sessions", metavar="URI", help="Where sessions are kept; by default .newel/sessions.db.")
 @click.pass_context
 def import_sessions(
-    ctx: click.Context, files: tuple[Path, ...], url: str | None, app: str | None, user: str | None,
-    session: str | None, dry_run: bool, time_zone: str, sessions: str | None,
-) -> None:  # fmt: skip
+    ctx: click.Context,
+    files: tuple[Path, ...],
+    url: str | None,
+    app: str | None,
+    user: str | None,
+    session: str | None,
+    dry_run: bool,
+    time_zone: str,
+    sessions: str | None,
+) -> None:
     """Take in FILES of `newel sessions export`, or bring the sessions of a google-adk database over.
 
     Both are only read. Run again, it adds what is not there yet. It ends with status 1 where something of a database

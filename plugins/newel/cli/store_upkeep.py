@@ -28,9 +28,16 @@ from newel_kernel import ConfigurationError, Session, seam
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_context
 def delete(
-    ctx: click.Context, agent: str, session_ids: tuple[str, ...], user: str | None, sessions: str | None,
-    older_than: float | None, artifacts: str | None, dry_run: bool, yes: bool,
-) -> None:  # fmt: skip
+    ctx: click.Context,
+    agent: str,
+    session_ids: tuple[str, ...],
+    user: str | None,
+    sessions: str | None,
+    older_than: float | None,
+    artifacts: str | None,
+    dry_run: bool,
+    yes: bool,
+) -> None:
     """Delete sessions of AGENT and their artifacts. One that has a run is refused, or left where an age is given.
 
     With --sessions of another place, which may be a copy, artifacts go only where --artifacts is given.
@@ -108,6 +115,7 @@ async def _every(stored: Stored) -> AsyncIterator[Session]:
 @click.pass_context
 def vacuum(ctx: click.Context, agent: str, sessions: str | None) -> None:
     """Free the space of deleted data in the whole store of AGENT's sessions, while others use it."""
+
     async def work(stored: Stored) -> None:
         await _durable(stored).vacuum()
 
@@ -121,6 +129,7 @@ def vacuum(ctx: click.Context, agent: str, sessions: str | None) -> None:
 @click.pass_context
 def backup(ctx: click.Context, agent: str, sessions: str | None, file: Path) -> None:
     """Copy the whole SQLite file of AGENT's sessions to FILE, as it is at one moment, while others use it."""
+
     async def work(stored: Stored) -> None:
         await _durable(stored).backup(file)
 

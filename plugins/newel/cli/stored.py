@@ -111,9 +111,12 @@ def with_sessions(
 
 
 def in_store(
-    composition: Composition, source: AgentSource, user: str | None, uri: str | None,
+    composition: Composition,
+    source: AgentSource,
+    user: str | None,
+    uri: str | None,
     work: Callable[[Stored], Awaitable[T]],
-) -> T:  # fmt: skip
+) -> T:
     """`with_sessions` for an agent that is already loaded."""
     store = (store_of(source) if uri is None else None) or open_store(composition, uri)
 

@@ -17,10 +17,13 @@ _WORDS = 60
 def summary_of(session: Session) -> Json:
     """The entry of a session in a list."""
     return {
-        "id": session.id, "app_name": session.app_name, "user_id": session.user_id,
-        "last_update_time": session.last_update_time, "begins_with": first_words(session),
+        "id": session.id,
+        "app_name": session.app_name,
+        "user_id": session.user_id,
+        "last_update_time": session.last_update_time,
+        "begins_with": first_words(session),
         "event_count": len(session.events),
-    }  # fmt: skip
+    }
 
 
 def write_document(session: Session, file: Path) -> None:

@@ -50,9 +50,16 @@ class LivePipe:
 @conversation_options
 @click.pass_context
 def talk(
-    ctx: click.Context, agent: str, session: str | None, user: str, model: str | None, sessions: str | None,
-    distribution: str | None, audio_in: str | None, audio_out: str | None,
-) -> None:  # fmt: skip
+    ctx: click.Context,
+    agent: str,
+    session: str | None,
+    user: str,
+    model: str | None,
+    sessions: str | None,
+    distribution: str | None,
+    audio_in: str | None,
+    audio_out: str | None,
+) -> None:
     """Talk to AGENT over a live connection. Ctrl-C interrupts an answer, Ctrl-D ends.
 
     Each line is said as it is typed; the answer is shown as text, or as the words of what is spoken.

@@ -39,9 +39,15 @@ def status(text: str) -> None:
 
 
 def say(
-    text: str, *, err: bool = False, nl: bool = True, dim: bool | None = None, bold: bool | None = None,
-    fg: str | None = None, wrap: WordWrap | None = None,
-) -> None:  # fmt: skip
+    text: str,
+    *,
+    err: bool = False,
+    nl: bool = True,
+    dim: bool | None = None,
+    bold: bool | None = None,
+    fg: str | None = None,
+    wrap: WordWrap | None = None,
+) -> None:
     """Write `text`; on a terminal without control characters, and with lines that end between words.
 
     `wrap` is the WordWrap of a text that comes in chunks. `dim`, `bold` and `fg` are click's.

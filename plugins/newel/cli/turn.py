@@ -68,9 +68,7 @@ async def run_turn(conversation: Conversation, message: str | Content, transcrip
     return transcript.end()
 
 
-async def _events(
-    conversation: Conversation, message: str | Content, config: RunConfig
-) -> AsyncGenerator[Event, None]:
+async def _events(conversation: Conversation, message: str | Content, config: RunConfig) -> AsyncGenerator[Event, None]:
     """The events of a run. If another process was faster with its message, this one is sent again, after it."""
     begun = False
     for tries_left in reversed(range(_TRIES)):

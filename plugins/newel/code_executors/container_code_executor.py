@@ -107,10 +107,16 @@ class ContainerCodeExecutor(BaseCodeExecutor):
             if self.docker_path:
                 self._client.images.build(path=self.docker_path, tag=self.image or _BUILT, rm=True)
             container: Container = self._client.containers.run(
-                image=self.image or _BUILT, command=["sleep", "infinity"], detach=True, init=True,
-                network_disabled=not self.network, mem_limit=self.mem_limit, pids_limit=128, cap_drop=["ALL"],
+                image=self.image or _BUILT,
+                command=["sleep", "infinity"],
+                detach=True,
+                init=True,
+                network_disabled=not self.network,
+                mem_limit=self.mem_limit,
+                pids_limit=128,
+                cap_drop=["ALL"],
                 security_opt=["no-new-privileges"],
-            )  # fmt: skip
+            )
         except docker.errors.DockerException as error:
             raise FeatureUnavailableError(
                 f"ContainerCodeExecutor cannot use the Docker engine ({error}); start it, or say where it is with "

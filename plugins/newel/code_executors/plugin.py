@@ -25,19 +25,23 @@ def register_code_executors() -> list[CodeExecutor]:
     """Each class is imported when an executor is made."""
     return [
         CodeExecutor(
-            name="sandbox", create=_create("SandboxCodeExecutor"),
+            name="sandbox",
+            create=_create("SandboxCodeExecutor"),
             description="an interpreter without files, network or processes; the recommended one (extra 'sandbox')",
         ),
         CodeExecutor(
-            name="built_in", create=_create("BuiltInCodeExecutor"),
+            name="built_in",
+            create=_create("BuiltInCodeExecutor"),
             description="the model runs its code itself (Gemini 2 and later)",
         ),
         CodeExecutor(
-            name="container", create=_create("ContainerCodeExecutor"),
+            name="container",
+            create=_create("ContainerCodeExecutor"),
             description="python3 in a Docker container (extra 'container')",
         ),
         CodeExecutor(
-            name="unsafe_local", create=_create("UnsafeLocalCodeExecutor"),
+            name="unsafe_local",
+            create=_create("UnsafeLocalCodeExecutor"),
             description="a process on this machine with your rights; only with allow_unsafe: true",
         ),
-    ]  # fmt: skip
+    ]

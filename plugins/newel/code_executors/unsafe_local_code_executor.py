@@ -79,9 +79,14 @@ def _started(code: str, folder: str) -> subprocess.Popen[bytes]:
     with open(source, "w", encoding="utf-8") as file:
         file.write(code)
     return subprocess.Popen(  # noqa: S603 - running it is the purpose, and the user allowed it
-        [sys.executable, "-I", "-X", "utf8", source], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-    )  # fmt: skip
+        [sys.executable, "-I", "-X", "utf8", source],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
 
 
 def _reading(pipe: IO[bytes] | None, output: Output) -> threading.Thread:

@@ -28,9 +28,7 @@ def check_store(store: object, name: str) -> None:
     if isinstance(store, _PLAIN):
         remedy = f"an object of it: {store.__name__}(...)" if isinstance(store, type) else "an object"
         where = f"; a URI belongs in newel.yaml, under services: {name.removesuffix('_service')}"
-        raise ConfigurationError(
-            f"{name} is {_text(store)}; give {remedy}{where if isinstance(store, str) else ''}"
-        )
+        raise ConfigurationError(f"{name} is {_text(store)}; give {remedy}{where if isinstance(store, str) else ''}")
 
 
 def listed_plugins(plugins: Sequence[object] | None) -> Sequence[object] | None:

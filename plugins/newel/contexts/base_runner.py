@@ -80,9 +80,13 @@ class BaseRunner(KernelRunner):
     ) -> None:
         check_root(app.root_agent if app is not None else agent)
         super().__init__(
-            composition=composition, session_service=session_service, app=app, app_name=app_name, agent=agent,
+            composition=composition,
+            session_service=session_service,
+            app=app,
+            app_name=app_name,
+            agent=agent,
             auto_create_session=auto_create_session,
-        )  # fmt: skip
+        )
         check_tree(self.agent)
         self.plugins: list[object] = list(plugins)
         self.artifact_service = artifact_service
@@ -103,10 +107,20 @@ class BaseRunner(KernelRunner):
         if not isinstance(config, RunConfig):
             config = RunConfig(**dict(config))
         ctx = InvocationContext(
-            self.session_service, session, self.agent, self.composition, config, invocation_id,
-            content, self.artifact_service, self.memory_service, self.credential_service, None, self.app,
+            self.session_service,
+            session,
+            self.agent,
+            self.composition,
+            config,
+            invocation_id,
+            content,
+            self.artifact_service,
+            self.memory_service,
+            self.credential_service,
+            None,
+            self.app,
             self.resumability_config,
-        )  # fmt: skip
+        )
         if self.agent.sub_agents:  # each sub-agent has a view of it: all views then keep their values in the same way
             ctx.__dict__ = {**ctx.__dict__}
         return ctx

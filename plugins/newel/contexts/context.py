@@ -100,9 +100,7 @@ class Context(KernelContext, ReadonlyContext):
 
     async def load_artifact(self, filename: str, version: int | None = None) -> Part | None:
         """A version of an artifact (the latest where `version` is None), or None."""
-        return await self._artifacts().load_artifact(
-            **self._where(), filename=filename, version=version
-        )
+        return await self._artifacts().load_artifact(**self._where(), filename=filename, version=version)
 
     async def list_artifacts(self) -> list[str]:
         """The names of the session's artifacts, the user's included."""
@@ -115,9 +113,7 @@ class Context(KernelContext, ReadonlyContext):
     async def search_memory(self, query: str) -> Any:
         """The results of the memory service for `query`."""
         session = self.session
-        return await self._memory().search_memory(
-            app_name=session.app_name, user_id=session.user_id, query=query
-        )
+        return await self._memory().search_memory(app_name=session.app_name, user_id=session.user_id, query=query)
 
     async def add_session_to_memory(self) -> None:
         """Remember this session."""
@@ -128,9 +124,12 @@ class Context(KernelContext, ReadonlyContext):
     ) -> None:
         """Remember some events of this session."""
         await self._memory().add_events_to_memory(
-            app_name=self.session.app_name, user_id=self.user_id, session_id=self.session.id,
-            events=events, custom_metadata=custom_metadata,
-        )  # fmt: skip
+            app_name=self.session.app_name,
+            user_id=self.user_id,
+            session_id=self.session.id,
+            events=events,
+            custom_metadata=custom_metadata,
+        )
 
     async def add_memory(
         self, *, memories: Sequence[object], custom_metadata: Mapping[str, object] | None = None

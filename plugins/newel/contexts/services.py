@@ -14,24 +14,40 @@ class ArtifactService(Protocol):
     """Keeps versions of binary artifacts."""
 
     async def save_artifact(
-        self, *, app_name: str, user_id: str, filename: str, artifact: Part, session_id: str | None = None,
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        filename: str,
+        artifact: Part,
+        session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
-    ) -> int:  # fmt: skip
+    ) -> int:
         """Store a new version and return its number."""
 
     async def load_artifact(
-        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        filename: str,
+        session_id: str | None = None,
         version: int | None = None,
-    ) -> Part | None:  # fmt: skip
+    ) -> Part | None:
         """A version (the latest where `version` is None), or None."""
 
     async def list_artifact_keys(self, *, app_name: str, user_id: str, session_id: str | None = None) -> list[str]:
         """The names of the session's artifacts, the user's included."""
 
     async def get_artifact_version(
-        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        filename: str,
+        session_id: str | None = None,
         version: int | None = None,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         """A version without its data, or None."""
 
 
@@ -45,15 +61,24 @@ class MemoryService(Protocol):
         """The memories that match `query`."""
 
     async def add_events_to_memory(
-        self, *, app_name: str, user_id: str, events: Sequence[Event], session_id: str | None = None,
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        events: Sequence[Event],
+        session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Remember a few events."""
 
     async def add_memory(
-        self, *, app_name: str, user_id: str, memories: Sequence[object],
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        memories: Sequence[object],
         custom_metadata: Mapping[str, object] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Remember given entries."""
 
 

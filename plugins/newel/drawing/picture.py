@@ -74,9 +74,15 @@ class Picture:
     _inside: dict[str | None, list[Box]] = field(default_factory=dict)
 
     def add(
-        self, kind: Kind, name: object, *, detail: object = "", about: object = "", frame: str | None = None,
+        self,
+        kind: Kind,
+        name: object,
+        *,
+        detail: object = "",
+        about: object = "",
+        frame: str | None = None,
         is_group: bool = False,
-    ) -> str:  # fmt: skip
+    ) -> str:
         """Add a box; return its id."""
         box = Box(
             id=f"n{len(self.boxes) + 1}",

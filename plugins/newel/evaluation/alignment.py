@@ -41,9 +41,15 @@ def _assigned(cost: list[list[float]], size: int) -> list[int]:
 
 
 def _cheapest(
-    cost: list[list[float]], row: int, column: int, of_row: list[float], of_column: list[float], least: list[float],
-    used: list[bool], previous: list[int],
-) -> int:  # fmt: skip
+    cost: list[list[float]],
+    row: int,
+    column: int,
+    of_row: list[float],
+    of_column: list[float],
+    least: list[float],
+    used: list[bool],
+    previous: list[int],
+) -> int:
     """Relax the free columns from `row`; return the cheapest one."""
     best = 0
     for c in range(1, len(used)):

@@ -12,9 +12,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-async def as_done(
-    items: Iterable[T], work: Callable[[T], Awaitable[R]], limit: int
-) -> AsyncGenerator[R, None]:  # fmt: skip
+async def as_done(items: Iterable[T], work: Callable[[T], Awaitable[R]], limit: int) -> AsyncGenerator[R, None]:
     """The result of `work` for each item, in the order in which they end; no more than `limit` run at once.
 
     The first failure cancels the rest. Items are taken one by one, so a long sequence costs no memory.

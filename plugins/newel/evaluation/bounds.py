@@ -59,9 +59,11 @@ class BoundEvaluator(Evaluator):
             f"{whole:g} {self.unit}, but at most {self._bound:g} are allowed" if status is EvalStatus.FAILED else None
         )
         return EvaluationResult(
-            overall_score=whole, overall_eval_status=status, per_invocation_results=turns,
+            overall_score=whole,
+            overall_eval_status=status,
+            per_invocation_results=turns,
             details=EvalMetricResultDetails(explanation=over),
-        )  # fmt: skip
+        )
 
     def _status(self, figure: float | None) -> EvalStatus:
         if figure is None:

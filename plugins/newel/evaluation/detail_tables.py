@@ -17,22 +17,32 @@ from newel.evaluation.metric_means import MetricMean
 from newel.evaluation.scoring import answer_of, text_of
 
 COLUMNS = (
-    "eval_status", "score", "threshold", "prompt", "expected_response", "actual_response", "expected_tool_calls",
+    "eval_status",
+    "score",
+    "threshold",
+    "prompt",
+    "expected_response",
+    "actual_response",
+    "expected_tool_calls",
     "actual_tool_calls",
-)  # fmt: skip
+)
 
 
 def rows_of(one: MetricMean) -> list[tuple[str, ...]]:
     """A row for each turn."""
     return [
         (
-            result.eval_status.name, str(result.score), str(result.threshold),
+            result.eval_status.name,
+            str(result.score),
+            str(result.threshold),
             text_of(turn.actual_invocation.user_content),
             answer_of(turn.expected_invocation) if turn.expected_invocation else "",
-            answer_of(turn.actual_invocation), _calls(turn.expected_invocation), _calls(turn.actual_invocation),
+            answer_of(turn.actual_invocation),
+            _calls(turn.expected_invocation),
+            _calls(turn.actual_invocation),
         )
         for turn, result in one.turns
-    ]  # fmt: skip
+    ]
 
 
 def _calls(invocation: Invocation | None) -> str:

@@ -19,12 +19,31 @@ from newel.evaluation.eval_case import Invocation
 from newel.evaluation.eval_rubrics import Rubric, RubricScore
 
 __all__ = [
-    "BaseCriterion", "DurationDetails", "EvalMetric", "EvalMetricResult", "EvalMetricResultDetails",
-    "EvalMetricResultPerInvocation", "EvalStatus", "HallucinationsCriterion", "Interval", "JudgeModelOptions",
-    "LlmAsAJudgeCriterion", "LlmBackedUserSimulatorCriterion", "MetricInfo", "MetricInfoProvider", "MetricName",
-    "MetricValueInfo", "PrebuiltMetrics", "Rubric", "RubricScore", "RubricsBasedCriterion", "Threshold",
-    "TokenUsageDetails", "ToolTrajectoryCriterion", "canonical_name",
-]  # fmt: skip
+    "BaseCriterion",
+    "DurationDetails",
+    "EvalMetric",
+    "EvalMetricResult",
+    "EvalMetricResultDetails",
+    "EvalMetricResultPerInvocation",
+    "EvalStatus",
+    "HallucinationsCriterion",
+    "Interval",
+    "JudgeModelOptions",
+    "LlmAsAJudgeCriterion",
+    "LlmBackedUserSimulatorCriterion",
+    "MetricInfo",
+    "MetricInfoProvider",
+    "MetricName",
+    "MetricValueInfo",
+    "PrebuiltMetrics",
+    "Rubric",
+    "RubricScore",
+    "RubricsBasedCriterion",
+    "Threshold",
+    "TokenUsageDetails",
+    "ToolTrajectoryCriterion",
+    "canonical_name",
+]
 
 
 class EvalStatus(Enum):

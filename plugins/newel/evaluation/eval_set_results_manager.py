@@ -70,9 +70,7 @@ class EvalSetResultsManager(ABC):
         return PendingResults(partial(self.save_eval_set_result, app_name, eval_set_id))
 
     @abstractmethod
-    def save_eval_set_result(
-        self, app_name: str, eval_set_id: str, eval_case_results: list[EvalCaseResult]
-    ) -> None:  # fmt: skip
+    def save_eval_set_result(self, app_name: str, eval_set_id: str, eval_case_results: list[EvalCaseResult]) -> None:
         """Store the results of one run over one set."""
 
     @abstractmethod

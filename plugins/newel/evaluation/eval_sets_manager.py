@@ -34,9 +34,7 @@ class EvalSetsManager(ABC):
         check_app(app_name)
         if self.get_eval_set(app_name, eval_set_id) is not None:
             raise ValueError(f"the eval set {eval_set_id!r} of the app {app_name!r} already exists; choose another id")
-        created = EvalSet(
-            eval_set_id=eval_set_id, name=eval_set_id, eval_cases=[], creation_timestamp=seam.clock()
-        )  # fmt: skip
+        created = EvalSet(eval_set_id=eval_set_id, name=eval_set_id, eval_cases=[], creation_timestamp=seam.clock())
         self.store(app_name, created)
         return created
 

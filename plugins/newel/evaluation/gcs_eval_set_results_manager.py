@@ -26,9 +26,7 @@ class GcsEvalSetResultsManager(EvalSetResultsManager):
         self.bucket_name = bucket_name
         self._bucket = Bucket(bucket_name, **options)
 
-    def save_eval_set_result(
-        self, app_name: str, eval_set_id: str, eval_case_results: list[EvalCaseResult]
-    ) -> None:  # fmt: skip
+    def save_eval_set_result(self, app_name: str, eval_set_id: str, eval_case_results: list[EvalCaseResult]) -> None:
         """Write the object."""
         self._write(app_name, eval_set_id, (result_bytes(one) for one in eval_case_results))
 

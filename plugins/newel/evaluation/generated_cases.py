@@ -29,9 +29,7 @@ says when asked, step by step"}}]}}
 """
 
 
-async def generated_scenarios(
-    agent: BaseAgent, config: ConversationGenerationConfig
-) -> list[ConversationScenario]:  # fmt: skip
+async def generated_scenarios(agent: BaseAgent, config: ConversationGenerationConfig) -> list[ConversationScenario]:
     """The scenarios; a ModelError where the model's answer does not hold any."""
     text = _PROMPT.format(
         count=config.count,

@@ -136,9 +136,7 @@ class HallucinationsV1Evaluator(Evaluator):
         if not sentences:
             return None
         listing = "\n".join(f"<sentence>{sentence}</sentence>" for sentence in sentences)
-        text = _LABEL.format(
-            note=fence.note, context=fence.around(step.context), sentences=fence.around(listing)
-        )  # fmt: skip
+        text = _LABEL.format(note=fence.note, context=fence.around(step.context), sentences=fence.around(listing))
         answer = fence.without_echo(await self._ask(judge, text, sample), _BLOCK)
         labels = (_SCORES.get(label.lower()) for label in _LABEL_LINE.findall(answer))
         return mean(score for score in labels if score is not None)

@@ -13,9 +13,7 @@ class InMemoryEvalSetResultsManager(EvalSetResultsManager):
     def __init__(self) -> None:
         self._results: dict[str, dict[str, EvalSetResult]] = {}
 
-    def save_eval_set_result(
-        self, app_name: str, eval_set_id: str, eval_case_results: list[EvalCaseResult]
-    ) -> None:  # fmt: skip
+    def save_eval_set_result(self, app_name: str, eval_set_id: str, eval_case_results: list[EvalCaseResult]) -> None:
         """Keep the results."""
         result = create_eval_set_result(app_name, eval_set_id, eval_case_results)
         self._results.setdefault(app_name, {})[str(result.eval_set_result_name)] = result

@@ -81,9 +81,13 @@ class Stage:
 
 
 async def infer_case(
-    stage: Stage, request: tuple[str, str], case: EvalCase, simulator: UserSimulator, session_id: str,
+    stage: Stage,
+    request: tuple[str, str],
+    case: EvalCase,
+    simulator: UserSimulator,
+    session_id: str,
     live_seconds: float | None = None,
-) -> InferenceResult:  # fmt: skip
+) -> InferenceResult:
     """Run the agent on a case of ``(app, set)``; a failure is a result, too.
 
     With `live_seconds` it runs over a live connection, and each turn may take that long.
@@ -93,10 +97,16 @@ async def infer_case(
     user = (place.user_id if place is not None else "") or DEFAULT_USER
     pinned = place.session_id if place is not None else None
     result = InferenceResult.model_construct(
-        app_name=request[0], eval_set_id=request[1], eval_case_id=case.eval_id, user_id=user,
-        session_id=pinned or session_id, inferences=None, status=InferenceStatus.UNKNOWN, error_message=None,
+        app_name=request[0],
+        eval_set_id=request[1],
+        eval_case_id=case.eval_id,
+        user_id=user,
+        session_id=pinned or session_id,
+        inferences=None,
+        status=InferenceStatus.UNKNOWN,
+        error_message=None,
         session_details=None,
-    )  # fmt: skip
+    )
     try:
         session = await _open(runner, case, user, pinned, session_id)
         result.session_id = session.id

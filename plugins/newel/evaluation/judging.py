@@ -46,9 +46,12 @@ def final_status(results: Sequence[EvalMetricResult]) -> EvalStatus:
 
 
 async def judge_case(
-    case: EvalCase, inference: InferenceResult, metrics: Sequence[EvalMetric], registry: MetricEvaluatorRegistry,
+    case: EvalCase,
+    inference: InferenceResult,
+    metrics: Sequence[EvalMetric],
+    registry: MetricEvaluatorRegistry,
     memo: MetricMemo | None = None,
-) -> EvalCaseResult:  # fmt: skip
+) -> EvalCaseResult:
     """The result of a case; a metric that fails is NOT_EVALUATED, and the others count."""
     if inference.status is InferenceStatus.FAILURE or inference.inferences is None:
         return _result(inference, EvalStatus.FAILED, [], [], inference.error_message or "the agent did not run")
@@ -149,9 +152,13 @@ async def _computed(
 
 
 async def _judge_turn_by_itself(
-    metric: EvalMetric, registry: MetricEvaluatorRegistry, case: EvalCase, actual: Turns, number: int,
+    metric: EvalMetric,
+    registry: MetricEvaluatorRegistry,
+    case: EvalCase,
+    actual: Turns,
+    number: int,
     evaluation: EvaluationResult,
-) -> None:  # fmt: skip
+) -> None:
     """Replace the result of a turn that has its own criterion; where the turn fails, so does the conversation."""
     expected = case.conversation[number : number + 1] if case.conversation is not None else None
     alone = await _computed(metric, registry, case, actual[number : number + 1], expected)
@@ -186,19 +193,34 @@ def _measured(
     if rubrics:
         details = (details or EvalMetricResultDetails()).model_copy(update={"rubric_scores": rubrics})
     return EvalMetricResult.model_construct(
-        metric_name=metric.metric_name, threshold=metric.bar, criterion=metric.criterion,
-        custom_function_path=metric.custom_function_path, score=score, eval_status=status,
+        metric_name=metric.metric_name,
+        threshold=metric.bar,
+        criterion=metric.criterion,
+        custom_function_path=metric.custom_function_path,
+        score=score,
+        eval_status=status,
         details=details or EvalMetricResultDetails(),
-    )  # fmt: skip
+    )
 
 
 def _result(
-    inference: InferenceResult, status: EvalStatus, overall: list[EvalMetricResult],
-    turns: list[EvalMetricResultPerInvocation], error: str | None = None,
-) -> EvalCaseResult:  # fmt: skip
+    inference: InferenceResult,
+    status: EvalStatus,
+    overall: list[EvalMetricResult],
+    turns: list[EvalMetricResultPerInvocation],
+    error: str | None = None,
+) -> EvalCaseResult:
     return EvalCaseResult.model_construct(
-        eval_set_file=inference.eval_set_id, eval_set_id=inference.eval_set_id, eval_id=inference.eval_case_id,
-        final_eval_status=status, eval_metric_results=None, overall_eval_metric_results=overall,
-        eval_metric_result_per_invocation=turns, session_id=inference.session_id or "",
-        session_details=inference.session_details, user_id=inference.user_id, error_message=error, repeat=None,
-    )  # fmt: skip
+        eval_set_file=inference.eval_set_id,
+        eval_set_id=inference.eval_set_id,
+        eval_id=inference.eval_case_id,
+        final_eval_status=status,
+        eval_metric_results=None,
+        overall_eval_metric_results=overall,
+        eval_metric_result_per_invocation=turns,
+        session_id=inference.session_id or "",
+        session_details=inference.session_details,
+        user_id=inference.user_id,
+        error_message=error,
+        repeat=None,
+    )

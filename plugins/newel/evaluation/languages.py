@@ -18,10 +18,16 @@ _WORDS = {
 }
 _SETS = {language: frozenset(words.split()) for language, words in _WORDS.items()}
 _SCRIPTS = (
-    ("ja", r"[\u3040-\u30ff]"), ("ko", r"[\uac00-\ud7af]"), ("zh", r"[\u4e00-\u9fff]"), ("ru", r"[\u0400-\u04ff]"),
-    ("ar", r"[\u0600-\u06ff]"), ("he", r"[\u0590-\u05ff]"), ("th", r"[\u0e00-\u0e7f]"), ("el", r"[\u0370-\u03ff]"),
+    ("ja", r"[\u3040-\u30ff]"),
+    ("ko", r"[\uac00-\ud7af]"),
+    ("zh", r"[\u4e00-\u9fff]"),
+    ("ru", r"[\u0400-\u04ff]"),
+    ("ar", r"[\u0600-\u06ff]"),
+    ("he", r"[\u0590-\u05ff]"),
+    ("th", r"[\u0e00-\u0e7f]"),
+    ("el", r"[\u0370-\u03ff]"),
     ("hi", r"[\u0900-\u097f]"),
-)  # fmt: skip
+)
 LANGUAGES = (*_SETS, *(name for name, _ in _SCRIPTS))
 
 

@@ -24,9 +24,7 @@ NEEDS = {
 def convert_eval_set_to_pydantic_schema(eval_set_id: str, eval_set_in_json_format: list[dict[str, Any]]) -> EvalSet:
     """The eval set of an older file's data, with fresh invocation ids and timestamps."""
     cases = [_case(old, f"{eval_set_id}[{number}]") for number, old in enumerate(eval_set_in_json_format)]
-    return EvalSet(
-        eval_set_id=eval_set_id, name=eval_set_id, eval_cases=cases, creation_timestamp=seam.clock()
-    )  # fmt: skip
+    return EvalSet(eval_set_id=eval_set_id, name=eval_set_id, eval_cases=cases, creation_timestamp=seam.clock())
 
 
 def load_json(file_path: str) -> Any:
@@ -63,7 +61,7 @@ def _case(old: dict[str, Any], where: str) -> EvalCase:
 def _session(session: dict[str, Any]) -> SessionInput:
     return SessionInput(
         app_name=session.get("app_name", ""), user_id=session.get("user_id", ""), state=session.get("state", {})
-    )  # fmt: skip
+    )
 
 
 def _turn(old: dict[str, Any], where: str) -> Invocation:

@@ -61,9 +61,7 @@ class LiveConversation:
                 automatic_activity_detection=AutomaticActivityDetection(disabled=True)
             ),
         )
-        run = runner.run_live(
-            user_id=user, session_id=session_id, live_request_queue=self._queue, run_config=config
-        )  # fmt: skip
+        run = runner.run_live(user_id=user, session_id=session_id, live_request_queue=self._queue, run_config=config)
         try:
             async with aclosing(run):
                 async for event in run:
@@ -183,7 +181,7 @@ def _last_steps(agent: BaseAgent, *, ends: bool = True, is_step: bool = False) -
 @asynccontextmanager
 async def live_conversation(
     runner: Runner, user: str, session_id: str, seconds: float
-) -> AsyncIterator[LiveConversation]:  # fmt: skip
+) -> AsyncIterator[LiveConversation]:
     """A live run of the session; on exit it has ended, and its failure is raised."""
     conversation = LiveConversation(seconds)
     run = seam.spawn(conversation.run(runner, user, session_id), name="live run")

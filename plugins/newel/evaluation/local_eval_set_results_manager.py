@@ -108,9 +108,7 @@ class LocalEvalSetResultsManager(EvalSetResultsManager):
     def __init__(self, agents_dir: str | Path) -> None:
         self._folder = Path(agents_dir)
 
-    def save_eval_set_result(
-        self, app_name: str, eval_set_id: str, eval_case_results: list[EvalCaseResult]
-    ) -> None:  # fmt: skip
+    def save_eval_set_result(self, app_name: str, eval_set_id: str, eval_case_results: list[EvalCaseResult]) -> None:
         """Write the file."""
         self._write(app_name, eval_set_id, (result_bytes(one) for one in eval_case_results))
 

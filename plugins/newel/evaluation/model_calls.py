@@ -71,9 +71,13 @@ def with_retries(config: GenerateContentConfig) -> GenerateContentConfig:
 
 
 async def ask(
-    address: str, contents: list[Content], config: GenerateContentConfig | None = None, *, role: str = "judge",
+    address: str,
+    contents: list[Content],
+    config: GenerateContentConfig | None = None,
+    *,
+    role: str = "judge",
     sample: int = 0,
-) -> LlmResponse:  # fmt: skip
+) -> LlmResponse:
     """The complete answer of the model at `address`; a ModelError where it is a failure."""
     request = LlmRequest(model=address, contents=contents, config=with_retries(config or GenerateContentConfig()))
     around = gate.get()

@@ -76,7 +76,7 @@ class PreferenceEvaluator(LlmAsJudge):
 
     def aggregate_per_invocation_samples(
         self, per_invocation_samples: list[PerInvocationResult]
-    ) -> PerInvocationResult:  # fmt: skip
+    ) -> PerInvocationResult:
         """The mean."""
         scores = [one.score for one in per_invocation_samples if one.score is not None]
         score = mean(scores)

@@ -40,10 +40,12 @@ def parse(answer: str) -> list[RubricResponse]:
         own = [one for one in ids if before <= one.start() < name.start()]
         responses.append(
             RubricResponse(
-                name.group(1).strip(), why.group(1).strip(), score_of(verdict.group(1)),
+                name.group(1).strip(),
+                why.group(1).strip(),
+                score_of(verdict.group(1)),
                 own[-1].group(1).strip() if own else None,
             )
-        )  # fmt: skip
+        )
         before = name.end()
     return responses
 

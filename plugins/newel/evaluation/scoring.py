@@ -55,9 +55,7 @@ def majority(samples: Sequence[S]) -> S:
     return good[0] if len(good) > len(bad) else bad[0]
 
 
-def on_last_turn(
-    judged: EvaluationResult, pairs: Sequence[tuple[Invocation, Invocation | None]]
-) -> EvaluationResult:  # fmt: skip
+def on_last_turn(judged: EvaluationResult, pairs: Sequence[tuple[Invocation, Invocation | None]]) -> EvaluationResult:
     """The result `judged` for a whole conversation, put on its last turn; the other turns have none."""
     turns = [PerInvocationResult(actual_invocation=actual, expected_invocation=expected) for actual, expected in pairs]
     actual, expected = pairs[-1]
@@ -86,7 +84,7 @@ def answer_of(invocation: Invocation, with_steps: bool = False) -> str:
 
 def paired(
     actual: Sequence[Invocation], expected: Sequence[Invocation] | None
-) -> list[tuple[Invocation, Invocation | None]]:  # fmt: skip
+) -> list[tuple[Invocation, Invocation | None]]:
     """Each turn with its expected turn; ValueError where the numbers of turns differ."""
     if expected is None:
         return [(turn, None) for turn in actual]

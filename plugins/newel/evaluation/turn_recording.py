@@ -89,9 +89,7 @@ class RecordingPlugin(BasePlugin):
         super().__init__(name)
         self._before: dict[str, AgentDetails] = {}
 
-    async def before_model_callback(
-        self, *, callback_context: Context, llm_request: LlmRequest
-    ) -> LlmResponse | None:  # fmt: skip
+    async def before_model_callback(self, *, callback_context: Context, llm_request: LlmRequest) -> LlmResponse | None:
         """Note the request."""
         turn = recorder.get()
         if turn is None:

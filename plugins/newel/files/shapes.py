@@ -32,8 +32,11 @@ def several(shape: Shape) -> Shape:
 def mapping(required: Iterable[str] = (), **properties: Shape) -> Shape:
     """A mapping with these keys and no others."""
     return {
-        "type": "object", "properties": properties, "required": list(required), "additionalProperties": False,
-    }  # fmt: skip
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
 
 
 def any_of(*shapes: Shape) -> Shape:
@@ -82,7 +85,9 @@ SHAPES: dict[str, Shape] = {
     "any": {},
     "text": _TEXT,
     "variable": {
-        "description": "A text with environment variables.", "type": "string", "pattern": _VARIABLE,
+        "description": "A text with environment variables.",
+        "type": "string",
+        "pattern": _VARIABLE,
     },
     "arguments": {
         "description": "The arguments of a call: a mapping, or a list of names and values.",
@@ -93,9 +98,14 @@ SHAPES: dict[str, Shape] = {
     "tools": several(ref("tool")),
     "model": any_of(_TEXT, {"type": "object", **mapping(["name"], name=_TEXT, args=ref("arguments"))}),
     "content": any_of(_TEXT, mapping(["parts"], role=_TEXT, parts=several({"type": "object"}))),
-    "schemaReference": any_of(ref("code"), {"description": "A JSON schema.", "type": "object", "anyOf": [
-        {"required": [key]} for key in ("type", "properties", "$ref", "anyOf")
-    ]}),
+    "schemaReference": any_of(
+        ref("code"),
+        {
+            "description": "A JSON schema.",
+            "type": "object",
+            "anyOf": [{"required": [key]} for key in ("type", "properties", "$ref", "anyOf")],
+        },
+    ),
     "agentReference": {
         "description": "An agent: a file, relative to this one, or an agent of the app's code.",
         **any_of(
@@ -107,7 +117,9 @@ SHAPES: dict[str, Shape] = {
     "agentReferences": several(ref("agentReference")),
     "ownAgent": {
         "description": "An agent of a class of the app, which knows its own fields.",
-        "type": "object", "properties": {"name": _TEXT, "description": _TEXT}, "required": ["agent_class", "name"],
+        "type": "object",
+        "properties": {"name": _TEXT, "description": _TEXT},
+        "required": ["agent_class", "name"],
     },
     "nodes": any_of({"type": "object", "additionalProperties": ref("node")}, several(ref("node"))),
     "node": {
@@ -118,24 +130,43 @@ SHAPES: dict[str, Shape] = {
             _subject("config_path", {"type": "string", "pattern": f"{_FILE}|{_VARIABLE}"}),
             _subject("tool", ref("tool")),
             mapping(["agent_class"], agent_class={"const": "JoinNode"}, name=_TEXT, description=_TEXT, **_OPTIONS),
-            {"description": "An agent, written out here.", "type": "object", "anyOf": [
-                {"required": ["agent_class"], "properties": {"agent_class": {"not": {
-                    "enum": ["JoinNode", "FunctionNode"]}}}},
-                {"required": ["instruction"]}, {"required": ["model"]}, {"required": ["tools"]},
-            ]},
+            {
+                "description": "An agent, written out here.",
+                "type": "object",
+                "anyOf": [
+                    {
+                        "required": ["agent_class"],
+                        "properties": {"agent_class": {"not": {"enum": ["JoinNode", "FunctionNode"]}}},
+                    },
+                    {"required": ["instruction"]},
+                    {"required": ["model"]},
+                    {"required": ["tools"]},
+                ],
+            },
         ),
     },
-    "edges": several(any_of(
-        {"description": "A chain.", **several(any_of(
-            ref("node"),
-            {"description": "Nodes side by side.", **several(ref("node"))},
-            {"description": "Route: node; DEFAULT is for every other route.", "type": "object",
-             "additionalProperties": _ENDS},
-        )), "minItems": 2},
-        mapping(["from", "to"], **{"from": _ENDS, "to": _ENDS, "route": any_of(_ROUTE, several(_ROUTE))}),
-        mapping(["from_node", "to_node"], from_node=_ENDS, to_node=_ENDS, route=any_of(_ROUTE, several(_ROUTE))),
-    )),
-}  # fmt: skip
+    "edges": several(
+        any_of(
+            {
+                "description": "A chain.",
+                **several(
+                    any_of(
+                        ref("node"),
+                        {"description": "Nodes side by side.", **several(ref("node"))},
+                        {
+                            "description": "Route: node; DEFAULT is for every other route.",
+                            "type": "object",
+                            "additionalProperties": _ENDS,
+                        },
+                    )
+                ),
+                "minItems": 2,
+            },
+            mapping(["from", "to"], **{"from": _ENDS, "to": _ENDS, "route": any_of(_ROUTE, several(_ROUTE))}),
+            mapping(["from_node", "to_node"], from_node=_ENDS, to_node=_ENDS, route=any_of(_ROUTE, several(_ROUTE))),
+        )
+    ),
+}
 
 
 def generation_shapes() -> dict[str, Shape]:
@@ -153,8 +184,10 @@ def generation_shapes() -> dict[str, Shape]:
 
 def _both(snake: Shape, camel: Shape) -> Shape:
     if "enum" in snake:  # an unknown value is kept, and case does not count
-        return {**{key: value for key, value in snake.items() if key not in ("enum", "type")},
-                **any_of({"enum": snake["enum"]}, _TEXT)}  # fmt: skip
+        return {
+            **{key: value for key, value in snake.items() if key not in ("enum", "type")},
+            **any_of({"enum": snake["enum"]}, _TEXT),
+        }
     if "properties" not in snake:
         return snake
     required = [key for key in snake.get("required", ()) if key in camel["properties"]]

@@ -82,9 +82,7 @@ async def after(ctx: InvocationContext, call_event: Event, result_event: Event) 
 
 
 @hookimpl(tryfirst=True)
-def on_tool_error_callback(
-    tool: BaseTool, tool_args: Json, tool_context: Context, error: Exception
-) -> Json | None:
+def on_tool_error_callback(tool: BaseTool, tool_args: Json, tool_context: Context, error: Exception) -> Json | None:
     """Mask the secrets of the invocation in the error of a tool, before it is shown or logged."""
     secrets = tool_context.get_invocation_context().stash.get(SECRETS, None)
     if secrets is None or (masked := secrets.mask_error(error)) is error:
@@ -115,5 +113,3 @@ def register_result_processors(settings: Mapping[str, Settings]) -> list[ResultP
     """The result processor `auth`, before the results. Any result may hold a secret, unless secrets are shown."""
     applies_to = attrgetter("touched_actions") if settings["auth"].recorded else None
     return [ResultProcessor(name="auth", run=after, applies_to=applies_to)]
-
-

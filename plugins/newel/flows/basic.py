@@ -17,11 +17,19 @@ if TYPE_CHECKING:
     from newel.flows.llm_agents import RequestStep
     from newel_types import GenerateContentConfig
 
-_LIVE = frozenset((
-    "response_modalities", "speech_config", "output_audio_transcription", "input_audio_transcription",
-    "realtime_input_config", "enable_affective_dialog", "proactivity", "session_resumption",
-    "context_window_compression",
-))  # fmt: skip
+_LIVE = frozenset(
+    (
+        "response_modalities",
+        "speech_config",
+        "output_audio_transcription",
+        "input_audio_transcription",
+        "realtime_input_config",
+        "enable_affective_dialog",
+        "proactivity",
+        "session_resumption",
+        "context_window_compression",
+    )
+)
 
 
 def for_agent(agent: LlmAgent) -> RequestStep:

@@ -76,9 +76,12 @@ def older(events: Sequence[Event], keep: int) -> list[Event]:
         return selection
     summary, compaction = latest
     seed = Event(
-        author="model", content=compaction.compacted_content, timestamp=compaction.start_timestamp,
-        branch=summary.branch, invocation_id=summary.invocation_id,
-    )  # fmt: skip
+        author="model",
+        content=compaction.compacted_content,
+        timestamp=compaction.start_timestamp,
+        branch=summary.branch,
+        invocation_id=summary.invocation_id,
+    )
     return [seed, *selection]
 
 

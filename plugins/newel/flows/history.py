@@ -35,9 +35,18 @@ class History:
     """The contents that one agent on one branch sees. `update` takes the session's events and adds the new ones."""
 
     __slots__ = (
-        "_agent", "_branch", "_calls", "_contents", "_epoch", "_marks", "_past", "_reading", "_scope", "_settled",
+        "_agent",
+        "_branch",
+        "_calls",
+        "_contents",
+        "_epoch",
+        "_marks",
+        "_past",
+        "_reading",
+        "_scope",
+        "_settled",
         "_voices",
-    )  # fmt: skip
+    )
 
     def __init__(self, agent_name: str, branch: str | None, scope: str | None, reading: Reading = _PLAIN) -> None:
         self._agent = agent_name
@@ -93,10 +102,16 @@ class History:
         content = event.content
         parts = content.parts if content is not None else None
         if (
-            content is None or not parts or len(parts) != 1 or not content.role or event.author not in self._voices
-            or event.touched_actions is not None or event.branch or event.partial
+            content is None
+            or not parts
+            or len(parts) != 1
+            or not content.role
+            or event.author not in self._voices
+            or event.touched_actions is not None
+            or event.branch
+            or event.partial
             or event.isolation_scope != self._scope
-        ):  # fmt: skip
+        ):
             return False
         part = parts[0]
         calls: Ids = ()
@@ -185,10 +200,13 @@ def compacted(events: Sequence[Event]) -> list[Event]:
     for index, compaction, event in summaries:
         last = max((i for i in range(index) if events[i].timestamp <= compaction.end_timestamp), default=-1)
         summary = Event(
-            author="model", content=thaw(compaction.compacted_content), branch=event.branch,
-            invocation_id=event.invocation_id, timestamp=compaction.end_timestamp,
+            author="model",
+            content=thaw(compaction.compacted_content),
+            branch=event.branch,
+            invocation_id=event.invocation_id,
+            timestamp=compaction.end_timestamp,
             actions=event.touched_actions,  # None: made when touched
-        )  # fmt: skip
+        )
         at.setdefault(last, []).append(summary)
     whole = at.get(-1, [])
     for position, event in enumerate(events):

@@ -28,9 +28,12 @@ def _previous(ctx: LlmContext) -> str | None:
         if agent.include_contents == "none" and event.invocation_id != ctx.invocation_id:
             return None
         if (
-            event.interaction_id and event.author == agent.name and not event.error_code
-            and (not event.branch or event.branch == ctx.branch) and event.isolation_scope == ctx.isolation_scope
-        ):  # fmt: skip
+            event.interaction_id
+            and event.author == agent.name
+            and not event.error_code
+            and (not event.branch or event.branch == ctx.branch)
+            and event.isolation_scope == ctx.isolation_scope
+        ):
             return event.interaction_id
     return None
 

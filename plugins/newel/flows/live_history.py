@@ -32,7 +32,15 @@ def _live(event: Event, agent: str) -> bool:
 
 def _quotation(event: Event, fence: bool) -> Event:
     content = as_quotation(event, fence=fence)
-    return Event(
-        invocation_id=event.invocation_id, author="user", content=content, branch=event.branch,
-        isolation_scope=event.isolation_scope, timestamp=event.timestamp,
-    ) if content is not None else event  # fmt: skip
+    return (
+        Event(
+            invocation_id=event.invocation_id,
+            author="user",
+            content=content,
+            branch=event.branch,
+            isolation_scope=event.isolation_scope,
+            timestamp=event.timestamp,
+        )
+        if content is not None
+        else event
+    )

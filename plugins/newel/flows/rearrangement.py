@@ -78,8 +78,7 @@ def place_latest_response(events: list[Event]) -> list[Event]:
     calls = set(call_ids(events[index]))
     if not ids <= calls:
         raise SessionError(
-            f"the last response event answers {sorted(map(str, ids))}, "
-            f"but the call event has {sorted(map(str, calls))}"
+            f"the last response event answers {sorted(map(str, ids))}, but the call event has {sorted(map(str, calls))}"
         )
     between = [e for e in events[index + 1 : -1] if calls & set(answered_ids(e))]
     return [*events[: index + 1], merged([*between, events[-1]])]

@@ -20,13 +20,16 @@ if TYPE_CHECKING:
     from newel.live.queue import LiveRequestQueue as LiveRequestQueue
     from newel.live.task_completed import IN_SEQUENCE as IN_SEQUENCE
 
-__getattr__, __dir__ = lazy_exports(__name__, {
-    "IN_SEQUENCE": "newel.live.task_completed",
-    "LiveIn": "newel.live.kinds",
-    "LiveOut": "newel.live.kinds",
-    "LiveRequest": "newel.live.queue",
-    "LiveRequestQueue": "newel.live.queue",
-    "LiveSession": "newel.live.contract",
-    "configure": "newel.live.configuration",
-    "converse": "newel.live.driver",
-})  # fmt: skip
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "IN_SEQUENCE": "newel.live.task_completed",
+        "LiveIn": "newel.live.kinds",
+        "LiveOut": "newel.live.kinds",
+        "LiveRequest": "newel.live.queue",
+        "LiveRequestQueue": "newel.live.queue",
+        "LiveSession": "newel.live.contract",
+        "configure": "newel.live.configuration",
+        "converse": "newel.live.driver",
+    },
+)

@@ -181,4 +181,3 @@ def runs_beside(tool: BaseTool) -> bool:
     if behavior is not None:
         return Behavior(behavior) is Behavior.NON_BLOCKING
     return getattr(tool, "response_scheduling", None) is not None
-

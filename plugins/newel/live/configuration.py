@@ -17,15 +17,31 @@ if TYPE_CHECKING:
 
 #: Fields of RunConfig that a connection has as well.
 FROM_RUN = (
-    "response_modalities", "speech_config", "output_audio_transcription", "input_audio_transcription",
-    "realtime_input_config", "enable_affective_dialog", "proactivity", "session_resumption",
-    "context_window_compression", "avatar_config", "history_config", "explicit_vad_signal", "translation_config",
-)  # fmt: skip
+    "response_modalities",
+    "speech_config",
+    "output_audio_transcription",
+    "input_audio_transcription",
+    "realtime_input_config",
+    "enable_affective_dialog",
+    "proactivity",
+    "session_resumption",
+    "context_window_compression",
+    "avatar_config",
+    "history_config",
+    "explicit_vad_signal",
+    "translation_config",
+)
 #: Likewise of an agent's `generate_content_config`.
 FROM_AGENT = (
-    "temperature", "top_p", "top_k", "max_output_tokens", "seed", "media_resolution", "thinking_config",
+    "temperature",
+    "top_p",
+    "top_k",
+    "max_output_tokens",
+    "seed",
+    "media_resolution",
+    "thinking_config",
     "safety_settings",
-)  # fmt: skip
+)
 _log = logging.getLogger(__name__)
 
 

@@ -127,9 +127,7 @@ class Link:
         try:
             working: set[asyncio.Future[Any]] = {receiver, sender, self._switch}
             while True:
-                done, _ = await asyncio.wait(
-                    working, timeout=self._patience(), return_when=asyncio.FIRST_COMPLETED
-                )
+                done, _ = await asyncio.wait(working, timeout=self._patience(), return_when=asyncio.FIRST_COMPLETED)
                 if sender in done:
                     working.discard(sender)
                     await _outcome(sender, receiver)

@@ -19,16 +19,24 @@ if TYPE_CHECKING:
 
 #: Step -> where it is made; it loads with the first live session.
 _OUT = {
-    "tool_streams": "tool_streams:make", "checks": "checks:make", "answers": "answers:make",
-    "typed_text": "typed_text:make", "screening": "screening:make_out", "saved_audio": "saved_audio:make_out",
-}  # fmt: skip
+    "tool_streams": "tool_streams:make",
+    "checks": "checks:make",
+    "answers": "answers:make",
+    "typed_text": "typed_text:make",
+    "screening": "screening:make_out",
+    "saved_audio": "saved_audio:make_out",
+}
 #: The steps that have nothing to do for audio.
 _WORDS = ("answers", "typed_text", "screening")
 _IN = {
-    "resumption": "arrivals:resumption", "go_away": "arrivals:go_away", "interruption": "arrivals:interruption",
-    "revoked_calls": "arrivals:revoked", "screening": "screening:make_in", "transcriptions": "transcriptions:make",
+    "resumption": "arrivals:resumption",
+    "go_away": "arrivals:go_away",
+    "interruption": "arrivals:interruption",
+    "revoked_calls": "arrivals:revoked",
+    "screening": "screening:make_in",
+    "transcriptions": "transcriptions:make",
     "saved_audio": "saved_audio:make_in",
-}  # fmt: skip
+}
 
 
 def _make(place: str, session: object) -> Any:

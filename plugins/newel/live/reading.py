@@ -20,9 +20,13 @@ def as_response(response: LlmResponse) -> LlmResponse | None:
     if response.go_away is not None or response.tool_call_cancellation is not None:
         response = response.model_copy(update={"go_away": None, "tool_call_cancellation": None})
     fields = (
-        response.content, response.error_code, response.interrupted, response.turn_complete, response.usage_metadata,
+        response.content,
+        response.error_code,
+        response.interrupted,
+        response.turn_complete,
+        response.usage_metadata,
         response.grounding_metadata,
-    )  # fmt: skip
+    )
     return response if any(one is not None and one is not False for one in fields) else None
 
 

@@ -33,9 +33,23 @@ class Sender:
     """Sends inputs; those that a lost connection has not taken go to the next one, in order."""
 
     __slots__ = (
-        "_blob_steps", "_one", "_refused", "_sent", "_steps", "_stopped", "_unconfirmed", "_unconfirmed_bytes",
-        "_unsent", "_work", "asked_at", "connection", "due", "missed", "session", "unanswered",
-    )  # fmt: skip
+        "_blob_steps",
+        "_one",
+        "_refused",
+        "_sent",
+        "_steps",
+        "_stopped",
+        "_unconfirmed",
+        "_unconfirmed_bytes",
+        "_unsent",
+        "_work",
+        "asked_at",
+        "connection",
+        "due",
+        "missed",
+        "session",
+        "unanswered",
+    )
 
     def __init__(self, session: LiveSession) -> None:
         self.session = session

@@ -30,9 +30,23 @@ class RunningSession:
     """The session as the driver has it, a `LiveSession`."""
 
     __slots__ = (
-        "_missed", "agent", "answer", "background", "ctx", "draft", "handle", "inbox", "left", "link", "model", "plan",
-        "queue", "request", "restarts", "settings",
-    )  # fmt: skip
+        "_missed",
+        "agent",
+        "answer",
+        "background",
+        "ctx",
+        "draft",
+        "handle",
+        "inbox",
+        "left",
+        "link",
+        "model",
+        "plan",
+        "queue",
+        "request",
+        "restarts",
+        "settings",
+    )
 
     def __init__(self, ctx: InvocationContext, plan: Plan, request: LlmRequest) -> None:
         self.ctx = ctx
@@ -63,9 +77,13 @@ class RunningSession:
         """A new event of this run; by default the agent's."""
         ctx = self.ctx
         return Event(
-            invocation_id=ctx.invocation_id, author=author or ctx.agent.name, branch=ctx.branch, content=content,
-            isolation_scope=ctx.isolation_scope, **fields,
-        )  # fmt: skip
+            invocation_id=ctx.invocation_id,
+            author=author or ctx.agent.name,
+            branch=ctx.branch,
+            content=content,
+            isolation_scope=ctx.isolation_scope,
+            **fields,
+        )
 
     async def store(self, content: Content | None, state_delta: Json | None = None) -> None:
         """Store what the user said; it is not yielded."""

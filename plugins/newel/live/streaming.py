@@ -145,9 +145,7 @@ class Streaming:
 _END = object()
 
 
-async def _produce(
-    started: Any, items: asyncio.Queue[object], permits: asyncio.Semaphore
-) -> None:
+async def _produce(started: Any, items: asyncio.Queue[object], permits: asyncio.Semaphore) -> None:
     """Put what the tool yields into `items`, in a task of its own, one item ahead of `_give`.
 
     An event is committed before the tool goes on.

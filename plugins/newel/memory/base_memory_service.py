@@ -33,16 +33,25 @@ class BaseMemoryService(ABC):
         """What matches `query`."""
 
     async def add_events_to_memory(
-        self, *, app_name: str, user_id: str, events: Sequence[Event], session_id: str | None = None,
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        events: Sequence[Event],
+        session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Remember a few events."""
         raise NotImplementedError(f"{type(self).__name__} cannot add single events")
 
     async def add_memory(
-        self, *, app_name: str, user_id: str, memories: Sequence[Any],
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        memories: Sequence[Any],
         custom_metadata: Mapping[str, object] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Remember given entries."""
         raise NotImplementedError(f"{type(self).__name__} cannot add entries")
 

@@ -30,18 +30,27 @@ class InMemoryMemoryService(BaseMemoryService):
         sessions[session.id] = _remembered(session.events, None)
 
     async def add_events_to_memory(
-        self, *, app_name: str, user_id: str, events: Sequence[Event], session_id: str | None = None,
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        events: Sequence[Event],
+        session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Remember a few events; those already known are left as they are."""
         own = self._memories.setdefault((app_name, user_id), {}).setdefault(session_id or _NO_SESSION, {})
         for id_, entry in _remembered(events, custom_metadata).items():
             own.setdefault(id_, entry)
 
     async def add_memory(
-        self, *, app_name: str, user_id: str, memories: Sequence[MemoryEntry],
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        memories: Sequence[MemoryEntry],
         custom_metadata: Mapping[str, object] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Remember given entries; one with a known id replaces it."""
         own = self._memories.setdefault((app_name, user_id), {}).setdefault(_NO_SESSION, {})
         for memory in memories:

@@ -55,20 +55,30 @@ def row_of_event(event: Event, metadata: Mapping[str, object] | None) -> Row | N
     timestamp = time_of(event)
     at = event.timestamp if timestamp is not None else None
     return Row(
-        key=event.id, is_event=True, author=event.author, timestamp=timestamp, at=at,
-        content=_content(event.content, f"event {event.id}"), metadata=_json(dict(metadata or {}), f"event {event.id}"),
+        key=event.id,
+        is_event=True,
+        author=event.author,
+        timestamp=timestamp,
+        at=at,
+        content=_content(event.content, f"event {event.id}"),
+        metadata=_json(dict(metadata or {}), f"event {event.id}"),
         text=text,
-    )  # fmt: skip
+    )
 
 
 def row_of_entry(entry: MemoryEntry, metadata: Mapping[str, object] | None) -> Row:
     """The row of an entry that was given."""
     key = entry.id or seam.new_id()
     return Row(
-        key=key, is_event=False, author=entry.author, timestamp=entry.timestamp, at=seconds(entry.timestamp),
+        key=key,
+        is_event=False,
+        author=entry.author,
+        timestamp=entry.timestamp,
+        at=seconds(entry.timestamp),
         content=_content(entry.content, f"entry {key}"),
-        metadata=_json({**(metadata or {}), **entry.custom_metadata}, f"entry {key}"), text=words_of(entry.content),
-    )  # fmt: skip
+        metadata=_json({**(metadata or {}), **entry.custom_metadata}, f"entry {key}"),
+        text=words_of(entry.content),
+    )
 
 
 def remembered(values: tuple[object, ...], score: float, text: str) -> MemoryEntry:
@@ -78,11 +88,17 @@ def remembered(values: tuple[object, ...], score: float, text: str) -> MemoryEnt
     assert isinstance(metadata, str)
     return MemoryEntry.model_validate(
         {
-            "content": Content.model_validate_json(content), "custom_metadata": from_json(metadata), "author": author,
-            "timestamp": timestamp, "id": None if is_event else key, "event_id": key if is_event else None,
-            "session_id": session or None, "score": score, "snippet": text,
+            "content": Content.model_validate_json(content),
+            "custom_metadata": from_json(metadata),
+            "author": author,
+            "timestamp": timestamp,
+            "id": None if is_event else key,
+            "event_id": key if is_event else None,
+            "session_id": session or None,
+            "score": score,
+            "snippet": text,
         }
-    )  # fmt: skip
+    )
 
 
 def words_of(content: Content | None) -> str:

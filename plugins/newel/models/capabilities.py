@@ -35,33 +35,56 @@ _OPENAI_LIVE = LiveCapabilities(input_rates=(24_000, 16_000, 8_000, 48_000))
 TABLE: tuple[Row, ...] = (
     # Gemini
     _row(
-        "gemini", ".*", media={"image", "pdf", "audio", "video"}, result_media=(), thinking={"budget"}, caching=True,
+        "gemini",
+        ".*",
+        media={"image", "pdf", "audio", "video"},
+        result_media=(),
+        thinking={"budget"},
+        caching=True,
         sampling={"temperature", "top_p", "top_k"},
     ),
     _row("gemini", r"(.*/)?gemini-(([2-9]|\d\d).*|[\w-]+-early-exp\d*)", code_execution=True),
     _row("gemini", r"(.*/)?gemini-2\.5-flash.*", thinking={"budget", "off"}),
     _row(
-        "gemini", r"(.*/)?gemini-([3-9]|\d\d).*", thinking={"budget", "effort"}, result_media={"image", "pdf"},
-        signed_calls=True, output_schema_with_tools=True,
+        "gemini",
+        r"(.*/)?gemini-([3-9]|\d\d).*",
+        thinking={"budget", "effort"},
+        result_media={"image", "pdf"},
+        signed_calls=True,
+        output_schema_with_tools=True,
     ),
     _row("gemini", r"(.*/)?gemini-.*(live|native-audio).*", live=_GEMINI_LIVE),
     # Anthropic. A name that no later row matches is taken for a newer model, if it is a Claude model.
     _row(
-        "anthropic", ".*", caching=True, sampling={"temperature", "top_p", "top_k"}, output_schema=False,
+        "anthropic",
+        ".*",
+        caching=True,
+        sampling={"temperature", "top_p", "top_k"},
+        output_schema=False,
         thinking={"budget", "off"},
     ),
     _row(
-        "anthropic", r"(.*/)?claude-.*", sampling=(), output_schema=True, output_schema_with_tools=True,
+        "anthropic",
+        r"(.*/)?claude-.*",
+        sampling=(),
+        output_schema=True,
+        output_schema_with_tools=True,
         thinking={"adaptive", "display", "effort", "off", "xhigh"},
     ),
     _row(
-        "anthropic", r"(.*/)?claude-(\d.*|instant.*|\w+-4(-[01])?([-@]\d{8}|-latest|))", output_schema=False,
-        output_schema_with_tools=False, thinking={"budget", "off"}, sampling={"temperature", "top_p", "top_k"},
+        "anthropic",
+        r"(.*/)?claude-(\d.*|instant.*|\w+-4(-[01])?([-@]\d{8}|-latest|))",
+        output_schema=False,
+        output_schema_with_tools=False,
+        thinking={"budget", "off"},
+        sampling={"temperature", "top_p", "top_k"},
     ),
     _row("anthropic", r"(.*/)?claude-([12][.-].*|instant.*|3-(opus|sonnet|haiku|5).*)", thinking=()),
     _row("anthropic", r"(.*/)?claude-([12][.-].*|instant.*|3-(opus|sonnet|haiku).*)", media={"image"}),
     _row(
-        "anthropic", r"(.*/)?claude-\w+-4-[56]([-@].*)?", thinking={"budget", "off"},
+        "anthropic",
+        r"(.*/)?claude-\w+-4-[56]([-@].*)?",
+        thinking={"budget", "off"},
         sampling={"either", "temperature", "top_k", "top_p"},
     ),
     _row("anthropic", r"(.*/)?claude-opus-4-1([-@].*)?", sampling={"either", "temperature", "top_k", "top_p"}),
@@ -76,7 +99,7 @@ TABLE: tuple[Row, ...] = (
     _row(r"openai|openai-responses", r"(o\d|gpt-[5-9]|gpt-\d\d)(?!.*chat).*", thinking={"effort"}, sampling=()),
     _row(r"openai|openai-responses", r"gpt-5(-(?!chat).*)?", thinking={"effort", "minimal"}),
     _row(r"openai|openai-responses", r"gpt-(5\.\d|[6-9]|\d\d)(?!.*chat).*", thinking={"effort", "off", "xhigh"}),
-)  # fmt: skip
+)
 
 
 #: Further facts that a provider must know about its own models: provider, model, name, value. Later rows win.
@@ -86,7 +109,7 @@ FACTS: tuple[tuple[str, str, str, Any], ...] = (
     # Each medium has a field of its own, and text comes as realtime input.
     ("gemini", r"(.*/)?gemini-(3|[4-9]|\d\d)(\.\d+)?-.*live.*", "realtime_fields", True),
     ("gemini", r"(.*/)?gemini-.*live-translate.*", "translates", True),
-)  # fmt: skip
+)
 
 
 @lru_cache(maxsize=512)

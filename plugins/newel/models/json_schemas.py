@@ -11,12 +11,22 @@ Schema: TypeAlias = dict[str, Any]
 
 #: Keywords that Gemini's dialect spells differently; `definitions` is the spelling of older drafts.
 SPELLING = {
-    "any_of": "anyOf", "one_of": "oneOf", "all_of": "allOf", "min_items": "minItems", "max_items": "maxItems",
-    "min_length": "minLength", "max_length": "maxLength", "min_properties": "minProperties",
-    "max_properties": "maxProperties", "additional_properties": "additionalProperties",
-    "property_ordering": "propertyOrdering", "prefix_items": "prefixItems", "defs": "$defs", "ref": "$ref",
+    "any_of": "anyOf",
+    "one_of": "oneOf",
+    "all_of": "allOf",
+    "min_items": "minItems",
+    "max_items": "maxItems",
+    "min_length": "minLength",
+    "max_length": "maxLength",
+    "min_properties": "minProperties",
+    "max_properties": "maxProperties",
+    "additional_properties": "additionalProperties",
+    "property_ordering": "propertyOrdering",
+    "prefix_items": "prefixItems",
+    "defs": "$defs",
+    "ref": "$ref",
     "definitions": "$defs",
-}  # fmt: skip
+}
 _BY_NAME = frozenset(("properties", "$defs", "patternProperties"))
 _LISTS = frozenset(("anyOf", "oneOf", "allOf", "prefixItems"))
 _SINGLE = frozenset(("items", "additionalProperties", "not"))

@@ -12,9 +12,23 @@ from newel_types import Content, FunctionCall, Part
 
 MALFORMED = ("empty", "nameless_call", "arguments", "foreign")
 KEYS = (
-    "after", "args", "call", "calls", "chunks", "delay", "error", "expect", "hang", "id", "malformed", "message",
-    "parts", "raise", "response", "text",
-)  # fmt: skip
+    "after",
+    "args",
+    "call",
+    "calls",
+    "chunks",
+    "delay",
+    "error",
+    "expect",
+    "hang",
+    "id",
+    "malformed",
+    "message",
+    "parts",
+    "raise",
+    "response",
+    "text",
+)
 _CALL = ("call", "args", "id")
 EXPECTED = ("contents", "system", "tools", "user")
 #: A step has at most one of these; `raise`, `hang` and `malformed` may follow chunks.

@@ -105,7 +105,7 @@ class GEPARootAgentPromptOptimizer(AgentOptimizer[UnstructuredSamplingResult, Ag
         config = self._config
         answer = await ask(
             config.optimizer_model, prompt(question), config.model_configuration, role="optimizer", sample=number
-        )  # fmt: skip
+        )
         return answer_text(answer)
 
 
@@ -171,7 +171,7 @@ class _Adapter:
 
     def __init__(
         self, agent: LlmAgent, sampler: Sampler[UnstructuredSamplingResult], bridge: _Bridge, batch: Any
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._agent, self._sampler, self._bridge, self._batch = agent, sampler, bridge, batch
 
     def evaluate(self, batch: Sequence[_Example], candidate: Mapping[str, str], capture_traces: bool = False) -> Any:
@@ -179,7 +179,7 @@ class _Adapter:
         agent = self._agent.clone(update={"instruction": candidate[_TEXT]})
         result = self._bridge.wait(
             self._sampler.sample_and_score(agent, batch[0][0], [one for _, one in batch], capture_traces)
-        )  # fmt: skip
+        )
         data = [(result.data or {}).get(one, {}) for _, one in batch]
         scores = [result.scores.get(one, 0.0) for _, one in batch]
         return self._batch(outputs=data, scores=scores, trajectories=data)

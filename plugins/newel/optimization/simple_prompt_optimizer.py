@@ -68,9 +68,7 @@ class SimplePromptOptimizer(AgentOptimizer[UnstructuredSamplingResult, AgentWith
     def _batch(self, examples: list[str], chance: random.Random) -> list[str]:
         return chance.sample(examples, min(self._config.batch_size, len(examples)))
 
-    async def _score(
-        self, agent: BaseAgent, sampler: Sampler[UnstructuredSamplingResult], batch: list[str]
-    ) -> float:  # fmt: skip
+    async def _score(self, agent: BaseAgent, sampler: Sampler[UnstructuredSamplingResult], batch: list[str]) -> float:
         return _mean((await sampler.sample_and_score(agent, "train", batch)).scores)
 
     async def _proposal(self, instruction: str, score: float, turn: int) -> str:

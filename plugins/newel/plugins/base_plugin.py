@@ -81,9 +81,7 @@ class BasePlugin:
         return None
 
     @default
-    async def before_tool_callback(
-        self, *, tool: BaseTool, tool_args: Json, tool_context: Context
-    ) -> Json | None:
+    async def before_tool_callback(self, *, tool: BaseTool, tool_args: Json, tool_context: Context) -> Json | None:
         """Before a tool runs."""
         return None
 

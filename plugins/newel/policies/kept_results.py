@@ -25,9 +25,11 @@ async def keep(tool: BaseTool, data: object, context: Context) -> Json | None:
     """
     if getattr(context.get_invocation_context(), "artifact_service", None) is None:
         return None
-    text, mime_type, suffix = (data, "text/plain", "txt") if isinstance(data, str) else (
-        json.dumps(data, ensure_ascii=False), "application/json", "json"
-    )  # fmt: skip
+    text, mime_type, suffix = (
+        (data, "text/plain", "txt")
+        if isinstance(data, str)
+        else (json.dumps(data, ensure_ascii=False), "application/json", "json")
+    )
     name = f"tool_results/{re.sub('[^A-Za-z0-9_-]+', '_', tool.name)[:60]}-{seam.new_id()}.{suffix}"
     whole = text.encode()
     try:

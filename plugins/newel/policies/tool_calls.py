@@ -36,8 +36,10 @@ def limit_calls(response: LlmResponse, most: int) -> None:
     response.custom_metadata = {**(response.custom_metadata or {}), LEFT_OUT: len(left_out)}
     _log.warning(
         "a response of the model had %d tool calls; the first %d are run, the others left out (settings: "
-        "tool_calls.max_calls)", len(calls), most,
-    )  # fmt: skip
+        "tool_calls.max_calls)",
+        len(calls),
+        most,
+    )
 
 
 def run(ctx: InvocationContext, request: LlmRequest, response: LlmResponse) -> None:

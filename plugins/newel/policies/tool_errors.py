@@ -15,9 +15,7 @@ _log = logging.getLogger("newel.tools")
 
 
 @hookimpl(trylast=True)
-def on_tool_error_callback(
-    tool: BaseTool, tool_args: Json, tool_context: Context, error: Exception
-) -> Json | None:
+def on_tool_error_callback(tool: BaseTool, tool_args: Json, tool_context: Context, error: Exception) -> Json | None:
     """The error as a result, where no other hook has handled it (`unknown_tools` handles unknown tools)."""
     if isinstance(tool, UnknownTool):
         return None
@@ -31,15 +29,16 @@ def _log_error(tool: BaseTool, context: Context, error: Exception) -> None:
     secrets = ctx.stash.get(SECRETS, None)
     masked = error if secrets is None else secrets.mask_error(error)
     what = (
-        describe_error(masked)
-        if masked is error
-        else f"{type(masked).__name__}: {message_of(masked)}{place_of(error)}"
+        describe_error(masked) if masked is error else f"{type(masked).__name__}: {message_of(masked)}{place_of(error)}"
     )
     with_traceback = os.environ.get("NEWEL_DEBUG", "") not in ("", "0") and masked is error
     _log.warning(
-        "newel: the tool %r of the agent %r failed, and the model gets this error: %s", tool.name, ctx.agent.name,
-        clean_text(what)[:MOST_CHARACTERS], exc_info=error if with_traceback else None,
-    )  # fmt: skip
+        "newel: the tool %r of the agent %r failed, and the model gets this error: %s",
+        tool.name,
+        ctx.agent.name,
+        clean_text(what)[:MOST_CHARACTERS],
+        exc_info=error if with_traceback else None,
+    )
 
 
 def message_of(error: Exception) -> str:

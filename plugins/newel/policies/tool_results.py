@@ -102,8 +102,10 @@ def _warn(tool: str, types: set[str]) -> None:
         _warned_tools.add(tool)
         _log.warning(
             "newel: the tool %r returned %s, which JSON has no form for: the model gets its text; return a dict, "
-            "a list, a model or a dataclass", tool, ", ".join(sorted(types)),
-        )  # fmt: skip
+            "a list, a model or a dataclass",
+            tool,
+            ", ".join(sorted(types)),
+        )
 
 
 def _secrets_of(context: Context) -> Mask | None:

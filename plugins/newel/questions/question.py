@@ -52,10 +52,16 @@ class Question:
     def of(cls, event: Event, call: FunctionCall) -> Self:
         """The question that the `call` in `event` puts."""
         return cls(
-            kind=_KINDS.get(call.name or "", Kind.RESULT), id=call.id or "", name=call.name or "",
-            args=as_plain(call.args or {}), author=event.author, branch=event.branch, scope=event.isolation_scope,
-            invocation_id=event.invocation_id, event_id=event.id,
-        )  # fmt: skip
+            kind=_KINDS.get(call.name or "", Kind.RESULT),
+            id=call.id or "",
+            name=call.name or "",
+            args=as_plain(call.args or {}),
+            author=event.author,
+            branch=event.branch,
+            scope=event.isolation_scope,
+            invocation_id=event.invocation_id,
+            event_id=event.id,
+        )
 
     @property
     def behind(self) -> str | None:

@@ -86,9 +86,7 @@ async def _answer(agent: BaseAgent, message: object, options: RunnerOptions, sto
             async for event in events:
                 if event.is_final_response():
                     texts.append(text_of(event.content))
-        session = await runner.session_service.get_session(
-            app_name=runner.app_name, user_id=_USER, session_id=_SESSION
-        )
+        session = await runner.session_service.get_session(app_name=runner.app_name, user_id=_USER, session_id=_SESSION)
     text = "\n".join(text for text in texts if text)
     questions = open_questions(Log(session.events)) if session is not None else []
     if any(question.kind is not Kind.RESULT or not text for question in questions):

@@ -41,9 +41,14 @@ class SessionStore(BaseSessionService):
 
     @abstractmethod
     async def fork(
-        self, *, app_name: str, user_id: str, session_id: str, new_session_id: str | None = None,
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        session_id: str,
+        new_session_id: str | None = None,
         events: int | None = None,
-    ) -> Session:  # fmt: skip
+    ) -> Session:
         """A new session of the same user with the first `events` events of this one (all where None).
 
         Its state is the state after those events: keys that only later events wrote are gone; others keep their values,

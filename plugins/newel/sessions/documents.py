@@ -45,10 +45,15 @@ def document_of(session: Session, begins_with: str) -> Json:
     """The whole session; the events have the form in which stores keep them, so that nothing is lost."""
     events = [from_json(encode_event(event).data) for event in session.events]
     return {
-        "id": session.id, "app_name": session.app_name, "user_id": session.user_id,
-        "last_update_time": session.last_update_time, "begins_with": begins_with, "event_count": len(events),
-        "state": dict(session.state), "events": events,
-    }  # fmt: skip
+        "id": session.id,
+        "app_name": session.app_name,
+        "user_id": session.user_id,
+        "last_update_time": session.last_update_time,
+        "begins_with": begins_with,
+        "event_count": len(events),
+        "state": dict(session.state),
+        "events": events,
+    }
 
 
 def read_document(data: bytes) -> Document:
@@ -70,9 +75,12 @@ def read_document(data: bytes) -> Document:
     except (ValueError, SessionError) as error:
         raise ConfigurationError(str(error)) from error
     return Document(
-        Key(document.app_name, document.user_id, document.id), document.last_update_time, change, brought,
+        Key(document.app_name, document.user_id, document.id),
+        document.last_update_time,
+        change,
+        brought,
         [event.id for event in events],
-    )  # fmt: skip
+    )
 
 
 async def take_in(store: StoredSessionService, document: Document) -> bool:

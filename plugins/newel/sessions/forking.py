@@ -13,9 +13,15 @@ from newel_types import Part
 
 
 async def fork_session(
-    store: object, artifacts: object, *, app_name: str, user_id: str, session_id: str,
-    new_session_id: str | None = None, events: int | None = None,
-) -> Session:  # fmt: skip
+    store: object,
+    artifacts: object,
+    *,
+    app_name: str,
+    user_id: str,
+    session_id: str,
+    new_session_id: str | None = None,
+    events: int | None = None,
+) -> Session:
     """A new session with the first `events` events of one (all where None); see `SessionStore.fork`.
 
     It gets copies of the artifact versions that these events and its state refer to, under the same numbers, so that

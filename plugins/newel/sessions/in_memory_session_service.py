@@ -125,9 +125,14 @@ class InMemorySessionService(SessionStore):
         return SessionPage([self._copy(stored, []) for stored in entries[:size]], rest)
 
     async def fork(
-        self, *, app_name: str, user_id: str, session_id: str, new_session_id: str | None = None,
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        session_id: str,
+        new_session_id: str | None = None,
         events: int | None = None,
-    ) -> Session:  # fmt: skip
+    ) -> Session:
         """A new session with the first `events` events of this one: see `SessionStore`."""
         source = await self.open(app_name=app_name, user_id=user_id, session_id=session_id)
         if source is None:
@@ -217,8 +222,12 @@ class InMemorySessionService(SessionStore):
             mine = self.user_state.get(stored.app_name, {}).get(stored.user_id, {})
             state = merge_scopes(deep_copy(app), deep_copy(mine), state)
         copy = Session(
-            id=stored.id, app_name=stored.app_name, user_id=stored.user_id, state=state, events=events,
+            id=stored.id,
+            app_name=stored.app_name,
+            user_id=stored.user_id,
+            state=state,
+            events=events,
             last_update_time=stored.last_update_time,
-        )  # fmt: skip
+        )
         copy.version, copy.number = len(stored.events), stored.number
         return copy

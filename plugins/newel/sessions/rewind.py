@@ -45,8 +45,11 @@ async def _restore(
         if name.startswith("user:") or then.get(name) == since[name]:
             continue
         where: Json = {
-            "app_name": session.app_name, "user_id": session.user_id, "session_id": session.id, "filename": name,
-        }  # fmt: skip
+            "app_name": session.app_name,
+            "user_id": session.user_id,
+            "session_id": session.id,
+            "filename": name,
+        }
         part = await artifacts.load_artifact(**where, version=then[name]) if name in then else None
         nothing = Part(inline_data=Blob(mime_type="application/octet-stream", data=b""))
         delta[name] = await artifacts.save_artifact(**where, artifact=part or nothing)

@@ -112,8 +112,12 @@ def _of_other(operation: Operation) -> Attributes:
 
 
 _BEGINNINGS = {
-    "invocation": _of_invocation, "agent": _of_agent, "model": _of_model, "tool": _of_tool, "merge": _of_merge,
-}  # fmt: skip
+    "invocation": _of_invocation,
+    "agent": _of_agent,
+    "model": _of_model,
+    "tool": _of_tool,
+    "merge": _of_merge,
+}
 
 
 def outcome(signal: Signal) -> Attributes:

@@ -33,9 +33,11 @@ class Metrics:
             for kind, (name, says) in _DURATIONS.items()
         }
         self._tokens = meter.create_histogram(
-            "gen_ai.client.token.usage", "{token}", "How many tokens model calls use",
+            "gen_ai.client.token.usage",
+            "{token}",
+            "How many tokens model calls use",
             explicit_bucket_boundaries_advisory=_TOKENS,
-        )  # fmt: skip
+        )
 
     def measure(self, signal: Signal, error: str | None) -> None:
         """Record the operation that ended."""

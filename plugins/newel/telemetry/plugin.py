@@ -25,9 +25,13 @@ class TelemetryPlugin:
     """Records to the providers that it is made with, by default to the application's: ``Runner(plugins=[...])``."""
 
     def __init__(
-        self, *, tracer_provider: TracerProvider | None = None, meter_provider: MeterProvider | None = None,
-        name: str = "open_telemetry", **settings: object,
-    ) -> None:  # fmt: skip
+        self,
+        *,
+        tracer_provider: TracerProvider | None = None,
+        meter_provider: MeterProvider | None = None,
+        name: str = "open_telemetry",
+        **settings: object,
+    ) -> None:
         self.name = name
         self._watch = Watch(Settings(**settings), tracer_provider, meter_provider)
 

@@ -25,9 +25,11 @@ class Watch:
     """Looks for providers: those that it is made with, else the application's, if any."""
 
     def __init__(
-        self, settings: Settings, tracer_provider: TracerProvider | None = None,
+        self,
+        settings: Settings,
+        tracer_provider: TracerProvider | None = None,
         meter_provider: MeterProvider | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._settings = settings
         self._tracers: Source[TracerProvider] = Source("trace", "tracer", tracer_provider)
         self._meters: Source[MeterProvider] = Source("metrics", "meter", meter_provider)

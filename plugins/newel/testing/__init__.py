@@ -34,26 +34,30 @@ if TYPE_CHECKING:
     from newel.testing.wire.conformance import model_conformance as model_conformance
     from newel.testing.wire.server import WireServer as WireServer
 
-_WHERE = dict.fromkeys(
-    ["ScriptError", "ScriptExhaustedError", "ScriptLeftoverError", "ScriptMismatchError", "ScriptedModel"],
-    "newel.models.scripted",
-) | dict.fromkeys(["CLOSED", "Heard", "Pause", "ScriptedLiveModel", "TURN_COMPLETE"], "newel.testing.live.scripted") | {
-    "Conversation": "newel.testing.conversation",
-    "GeminiLiveServer": "newel.testing.live.gemini",
-    "GeminiServer": "newel.testing.gemini_server",
-    "HashingEmbedder": "newel.testing.hashing_embedder",
-    "OAuthServer": "newel.testing.oauth_server",
-    "OpenAIRealtimeServer": "newel.testing.live.openai",
-    "Turn": "newel.testing.conversation",
-    "WIRE_KEY": "newel.testing.wire.bench",
-    "WireServer": "newel.testing.wire.server",
-    "artifact_checks": "newel.testing.artifacts.conformance",
-    "artifact_conformance": "newel.testing.artifacts.conformance",
-    "live_conformance": "newel.testing.live.conformance",
-    "model_checks": "newel.testing.wire.conformance",
-    "model_conformance": "newel.testing.wire.conformance",
-    "session_checks": "newel.testing.sessions.conformance",
-    "session_conformance": "newel.testing.sessions.conformance",
-}
+_WHERE = (
+    dict.fromkeys(
+        ["ScriptError", "ScriptExhaustedError", "ScriptLeftoverError", "ScriptMismatchError", "ScriptedModel"],
+        "newel.models.scripted",
+    )
+    | dict.fromkeys(["CLOSED", "Heard", "Pause", "ScriptedLiveModel", "TURN_COMPLETE"], "newel.testing.live.scripted")
+    | {
+        "Conversation": "newel.testing.conversation",
+        "GeminiLiveServer": "newel.testing.live.gemini",
+        "GeminiServer": "newel.testing.gemini_server",
+        "HashingEmbedder": "newel.testing.hashing_embedder",
+        "OAuthServer": "newel.testing.oauth_server",
+        "OpenAIRealtimeServer": "newel.testing.live.openai",
+        "Turn": "newel.testing.conversation",
+        "WIRE_KEY": "newel.testing.wire.bench",
+        "WireServer": "newel.testing.wire.server",
+        "artifact_checks": "newel.testing.artifacts.conformance",
+        "artifact_conformance": "newel.testing.artifacts.conformance",
+        "live_conformance": "newel.testing.live.conformance",
+        "model_checks": "newel.testing.wire.conformance",
+        "model_conformance": "newel.testing.wire.conformance",
+        "session_checks": "newel.testing.sessions.conformance",
+        "session_conformance": "newel.testing.sessions.conformance",
+    }
+)
 
 __getattr__, __dir__ = lazy_exports(__name__, _WHERE)

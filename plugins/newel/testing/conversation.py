@@ -158,10 +158,13 @@ class Conversation:
         questions = self.turns[-1].questions
         if len(responses) > len(questions):
             raise ValueError(f"{len(responses)} answers, but the last turn asks {len(questions)} questions")
-        return Content(role="user", parts=[
-            Part(function_response=FunctionResponse(id=call.id, name=call.name, response=dict(response)))
-            for call, response in zip(questions, responses, strict=False)
-        ])  # fmt: skip
+        return Content(
+            role="user",
+            parts=[
+                Part(function_response=FunctionResponse(id=call.id, name=call.name, response=dict(response)))
+                for call, response in zip(questions, responses, strict=False)
+            ],
+        )
 
     async def stored(self) -> Session:
         """The session as the store has it."""
@@ -198,4 +201,3 @@ def _parts(events: Iterable[Event]) -> list[Part]:
         if event.content is not None and not event.partial
         for part in event.content.parts or ()
     ]
-

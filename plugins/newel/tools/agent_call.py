@@ -88,9 +88,11 @@ class AgentCall:
 
     async def _drive(self, invocation_id: str | None, message: Content | None) -> None:
         run = self._runner.run_async(
-            user_id=self._ctx.user_id, session_id=self._where["session_id"], invocation_id=invocation_id,
+            user_id=self._ctx.user_id,
+            session_id=self._where["session_id"],
+            invocation_id=invocation_id,
             new_message=message,
-        )  # fmt: skip
+        )
         async with aclosing(run) as events:
             async for _ in events:
                 pass

@@ -16,9 +16,17 @@ from newel_kernel import BaseAgent, BaseTool, Json, hookimpl
 
 #: Ready tools and functions, by their public names.
 _READY = (
-    "code_execution", "enterprise_web_search", "exit_loop", "get_user_choice", "google_maps_grounding",
-    "google_search", "load_artifacts", "load_memory", "preload_memory", "url_context",
-)  # fmt: skip
+    "code_execution",
+    "enterprise_web_search",
+    "exit_loop",
+    "get_user_choice",
+    "google_maps_grounding",
+    "google_search",
+    "load_artifacts",
+    "load_memory",
+    "preload_memory",
+    "url_context",
+)
 
 
 class Settings(BaseModel, extra="forbid", defer_build=True):

@@ -20,16 +20,27 @@ class ForwardedArtifacts(BaseArtifactService):
         self._context = full(context)
 
     async def save_artifact(
-        self, *, app_name: str, user_id: str, filename: str, artifact: Part, session_id: str | None = None,
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        filename: str,
+        artifact: Part,
+        session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
-    ) -> int:  # fmt: skip
+    ) -> int:
         """Store a new version."""
         return await self._context.save_artifact(filename, artifact, custom_metadata)
 
     async def load_artifact(
-        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        filename: str,
+        session_id: str | None = None,
         version: int | None = None,
-    ) -> Part | None:  # fmt: skip
+    ) -> Part | None:
         """A version, or None."""
         return await self._context.load_artifact(filename, version)
 
@@ -50,9 +61,14 @@ class ForwardedArtifacts(BaseArtifactService):
         return await self._service.list_versions(**self._where, filename=filename)
 
     async def get_artifact_version(
-        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        filename: str,
+        session_id: str | None = None,
         version: int | None = None,
-    ) -> ArtifactVersion | None:  # fmt: skip
+    ) -> ArtifactVersion | None:
         """The metadata of a version."""
         metadata: ArtifactVersion | None = await self._context.get_artifact_version(filename, version)
         return metadata

@@ -163,11 +163,12 @@ def without_titles(schema: Any, names: bool = False) -> Any:
     if not isinstance(schema, dict):
         return schema
     return {
-        key: value if key in ("default", "const", "enum", "examples") and not names
+        key: value
+        if key in ("default", "const", "enum", "examples") and not names
         else without_titles(value, names=key in ("properties", "$defs") and not names)
         for key, value in schema.items()
         if names or not ((key == "title" and isinstance(value, str)) or _is_endless(value))
-    }  # fmt: skip
+    }
 
 
 def _is_endless(value: object) -> bool:

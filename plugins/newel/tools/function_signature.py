@@ -134,9 +134,11 @@ def _parameter(hint: Any, default: Any) -> Parameter:
     if not isinstance(default, FieldInfo):
         return Parameter(hint, default, mandatory=default is EMPTY)
     words = Field(
-        description=default.description, examples=default.examples, discriminator=default.discriminator,
+        description=default.description,
+        examples=default.examples,
+        discriminator=default.discriminator,
         json_schema_extra=default.json_schema_extra,
-    )  # fmt: skip
+    )
     hint = Annotated[(hint, words, *default.metadata)]
     if default.is_required():
         return Parameter(hint, EMPTY, mandatory=True)

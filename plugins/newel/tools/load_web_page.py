@@ -42,6 +42,4 @@ def _policy(context: ToolContext | None) -> Policy:
     settings = context.get_invocation_context().composition.settings.get("builtin_tools")
     if not isinstance(settings, Settings):
         return DEFAULT_POLICY
-    return Policy(
-        allow=tuple(settings.web_allow), max_bytes=settings.web_max_bytes, seconds=settings.web_seconds
-    )  # fmt: skip
+    return Policy(allow=tuple(settings.web_allow), max_bytes=settings.web_max_bytes, seconds=settings.web_seconds)

@@ -22,10 +22,14 @@ def register_turn_policies() -> list[TurnPolicy]:
     """The one policy."""
     return [
         TurnPolicy(
-            enter=enter, messages=messages, agent=answering, waits=waits, interrupted=interrupted,
+            enter=enter,
+            messages=messages,
+            agent=answering,
+            waits=waits,
+            interrupted=interrupted,
             transfer=transfer,
         )
-    ]  # fmt: skip
+    ]
 
 
 @hookimpl

@@ -36,9 +36,14 @@ class FunctionNode(BaseNode):
     _generates: bool = PrivateAttr()
 
     def __init__(
-        self, func: Callable[..., object] | None = None, *, fn: Callable[..., object] | None = None,
-        name: str | None = None, retry_config: RetryConfig | None = None, **fields: object,
-    ) -> None:  # fmt: skip
+        self,
+        func: Callable[..., object] | None = None,
+        *,
+        fn: Callable[..., object] | None = None,
+        name: str | None = None,
+        retry_config: RetryConfig | None = None,
+        **fields: object,
+    ) -> None:
         function = func or fn
         if not callable(function):
             raise ValueError(f"FunctionNode needs a callable as func, not {function!r}")

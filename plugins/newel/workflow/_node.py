@@ -61,9 +61,13 @@ def node(
     fields: Json = {"name": name, "rerun_on_resume": rerun_on_resume, "auth_config": auth_config}
     if node_like is None:
         return lambda function: node(
-            function, retry_config=retry_config, timeout=timeout, parallel_worker=parallel_worker,
-            max_concurrency=max_concurrency, **fields,
-        )  # fmt: skip
+            function,
+            retry_config=retry_config,
+            timeout=timeout,
+            parallel_worker=parallel_worker,
+            max_concurrency=max_concurrency,
+            **fields,
+        )
     if parallel_worker:
         inner = build_node(node_like, **fields)
         return ParallelWorker(inner, max_concurrency=max_concurrency, retry_config=retry_config, timeout=timeout)

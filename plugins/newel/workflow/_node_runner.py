@@ -19,10 +19,18 @@ class NodeRunner:
     """
 
     def __init__(
-        self, *, node: object, parent_ctx: NodeContext, run_id: str | None = None, use_as_output: bool = False,
-        prior_output: object = None, prior_interrupt_ids: set[str] | None = None, use_sub_branch: bool = False,
-        override_branch: str | None = None, override_isolation_scope: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        *,
+        node: object,
+        parent_ctx: NodeContext,
+        run_id: str | None = None,
+        use_as_output: bool = False,
+        prior_output: object = None,
+        prior_interrupt_ids: set[str] | None = None,
+        use_sub_branch: bool = False,
+        override_branch: str | None = None,
+        override_isolation_scope: str | None = None,
+    ) -> None:
         if not isinstance(parent_ctx, NodeContext):
             raise ValueError(
                 f"NodeRunner needs the context of a graph node as parent_ctx, not a {type(parent_ctx).__name__}: "
@@ -31,9 +39,14 @@ class NodeRunner:
         parent = parent_ctx._run
         assert isinstance(parent, NodeRun)
         self._child = parent.child(
-            node, None, run_id or "1", use_as_output=use_as_output, use_sub_branch=use_sub_branch,
-            branch=override_branch, scope=override_isolation_scope,
-        )  # fmt: skip
+            node,
+            None,
+            run_id or "1",
+            use_as_output=use_as_output,
+            use_sub_branch=use_sub_branch,
+            branch=override_branch,
+            scope=override_isolation_scope,
+        )
         self._prior_output = prior_output
         self._prior_interrupts = sorted(prior_interrupt_ids or ())
 

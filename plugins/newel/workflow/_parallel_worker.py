@@ -26,9 +26,14 @@ class ParallelWorker(BaseNode):
     max_concurrency: int | None = Field(default=None, ge=1)
 
     def __init__(
-        self, node: object, *, max_concurrency: int | None = None, retry_config: RetryConfig | None = None,
-        timeout: float | None = None, **fields: object,
-    ) -> None:  # fmt: skip
+        self,
+        node: object,
+        *,
+        max_concurrency: int | None = None,
+        retry_config: RetryConfig | None = None,
+        timeout: float | None = None,
+        **fields: object,
+    ) -> None:
         inner = build_node(node)
         if inner is START:
             raise ValueError("a parallel worker cannot run START")

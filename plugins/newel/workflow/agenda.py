@@ -18,8 +18,17 @@ class Agenda:
     """The runs of `graph`'s nodes within the run `around`, in the order in which they were triggered."""
 
     __slots__ = (
-        "_around", "_counts", "_joins", "_later", "_meeting", "_outputs", "busy", "open_questions", "ready", "steps",
-    )  # fmt: skip
+        "_around",
+        "_counts",
+        "_joins",
+        "_later",
+        "_meeting",
+        "_outputs",
+        "busy",
+        "open_questions",
+        "ready",
+        "steps",
+    )
 
     def __init__(self, around: NodeRun, graph: Graph, meeting: Meeting, outputs: Outputs) -> None:
         self._around = around

@@ -31,8 +31,12 @@ class Checkpoint:
     def event(self, place: Place, invocation_id: str) -> Event:
         """An event of the checkpoint alone, from `place`."""
         event = Event(
-            invocation_id=invocation_id, author=place.author, branch=place.branch, node_info=NodeInfo(path=place.path),
-            actions=EventActions(agent_state={"nodes": self.ended}), isolation_scope=place.scope,
-        )  # fmt: skip
+            invocation_id=invocation_id,
+            author=place.author,
+            branch=place.branch,
+            node_info=NodeInfo(path=place.path),
+            actions=EventActions(agent_state={"nodes": self.ended}),
+            isolation_scope=place.scope,
+        )
         self.ended, self.silent = {}, False
         return event

@@ -154,9 +154,13 @@ class NodeContext(Context):
         return set(self._run.outcome.interrupts)
 
     def interrupt(
-        self, message: str | RequestInput | None = None, *, interrupt_id: str | None = None, payload: object = None,
+        self,
+        message: str | RequestInput | None = None,
+        *,
+        interrupt_id: str | None = None,
+        payload: object = None,
         response_schema: object = None,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         """Ask the user; return the answer, once the node runs again with it.
 
         Until then it raises NodeInterruptedError, which ends the run. A node that is not run again on resume has
@@ -176,9 +180,16 @@ class NodeContext(Context):
         raise NodeInterruptedError(request)
 
     async def run_node(
-        self, node: object, node_input: object = None, *, use_as_output: bool = False, run_id: str | None = None,
-        use_sub_branch: bool = False, override_branch: str | None = None, override_isolation_scope: str | None = None,
-    ) -> Any:  # fmt: skip
+        self,
+        node: object,
+        node_input: object = None,
+        *,
+        use_as_output: bool = False,
+        run_id: str | None = None,
+        use_sub_branch: bool = False,
+        override_branch: str | None = None,
+        override_isolation_scope: str | None = None,
+    ) -> Any:
         """Run a node, a function, a tool, an agent or a graph from this node's code, and return its output.
 
         `run_id` names the run, so that it is recognised when this node runs again after an interruption; without
@@ -191,9 +202,14 @@ class NodeContext(Context):
                 f"waits for an answer, this one runs again to get it"
             )
         child = self._run.start_child(
-            node, node_input, run_id=run_id, use_as_output=use_as_output, use_sub_branch=use_sub_branch,
-            branch=override_branch, scope=override_isolation_scope,
-        )  # fmt: skip
+            node,
+            node_input,
+            run_id=run_id,
+            use_as_output=use_as_output,
+            use_sub_branch=use_sub_branch,
+            branch=override_branch,
+            scope=override_isolation_scope,
+        )
         return await child.result()
 
     @property

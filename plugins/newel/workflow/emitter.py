@@ -103,9 +103,13 @@ class Emitter:
         """The event that carries the output, and what was written to the state."""
         place, outcome = self.place, self.outcome
         event = Event(
-            invocation_id=self.tree.invocation_id, author=place.author, output=plain(outcome.output),
-            node_info=NodeInfo(place.path, place.output_for), branch=place.branch, isolation_scope=place.scope,
-        )  # fmt: skip
+            invocation_id=self.tree.invocation_id,
+            author=place.author,
+            output=plain(outcome.output),
+            node_info=NodeInfo(place.path, place.output_for),
+            branch=place.branch,
+            isolation_scope=place.scope,
+        )
         if outcome.unsent_route:
             event.node_info.route = outcome.route
         if self.made_context is not None:

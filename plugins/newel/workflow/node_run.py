@@ -55,9 +55,15 @@ class NodeRun(Emitter):
     task: asyncio.Task[None] | None = None
 
     def __init__(
-        self, node: BaseNode, run_id: str, tree: Tree, meeting: Meeting, node_input: object, branch: str | None,
+        self,
+        node: BaseNode,
+        run_id: str,
+        tree: Tree,
+        meeting: Meeting,
+        node_input: object,
+        branch: str | None,
         parent: NodeRun | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         name, schema = node.name, node.state_schema
         if parent is None:
             place = Place(name, run_id, name, branch, tree.invocation.isolation_scope)

@@ -54,9 +54,12 @@ class Place:
     def event(self, invocation_id: str) -> Event:
         """An event from here that says nothing yet."""
         return Event(
-            invocation_id=invocation_id, author=self.author, node_info=NodeInfo(self.path), branch=self.branch,
+            invocation_id=invocation_id,
+            author=self.author,
+            node_info=NodeInfo(self.path),
+            branch=self.branch,
             isolation_scope=self.scope,
-        )  # fmt: skip
+        )
 
     def mark(self, event: Event, invocation_id: str) -> None:
         """Mark `event` as coming from here."""

@@ -84,9 +84,7 @@ def _paused(journal: Journal, node: BaseNode, place: Place, record: Record) -> R
     if missing:
         return Recollection(over=True, interrupts=missing, since=record.first)
     output = node.fit_output(_as_output(answers))
-    return Recollection(
-        over=True, produced=True, output=output, route=record.route, answered=True, since=record.first
-    )  # fmt: skip
+    return Recollection(over=True, produced=True, output=output, route=record.route, answered=True, since=record.first)
 
 
 def _output_of(event: Event, node: BaseNode, place: Place) -> object:

@@ -15,9 +15,20 @@ class Step:
     """A node of a graph, with the facts that a run needs, looked up once."""
 
     __slots__ = (
-        "always", "awaitable", "before", "call", "chooses", "default", "event_of", "in_place", "name", "node", "routed",
-        "starts_nodes", "terminal",
-    )  # fmt: skip
+        "always",
+        "awaitable",
+        "before",
+        "call",
+        "chooses",
+        "default",
+        "event_of",
+        "in_place",
+        "name",
+        "node",
+        "routed",
+        "starts_nodes",
+        "terminal",
+    )
 
     #: For a node that is a function: how to call it, and how to make the event of its result.
     call: Callable[[Run], object]

@@ -39,8 +39,7 @@ def _duplicate_names(nodes: Nodes) -> list[str]:
 def _start(nodes: Nodes, edges: Edges) -> list[str]:
     if START not in nodes:
         return ["no edge leaves START: begin a chain with START, as in (START, first_node)"]
-    return [f"the edge {_text(edge)} leads to START, which begins the graph" for edge in edges
-            if edge.to_node is START]  # fmt: skip
+    return [f"the edge {_text(edge)} leads to START, which begins the graph" for edge in edges if edge.to_node is START]
 
 
 def _unreachable(nodes: Nodes, edges: Edges) -> list[str]:

@@ -47,13 +47,16 @@ SAMPLES = "\n".join(
         {"input": [{"role": "system", "content": "Be short."}, {"role": "user", "content": "2+2?"}], "ideal": "4"},
         {"input": "Capital of France?", "ideal": ["Paris", "paris."]},
         {
-            "input": [{"role": "user", "content": "My name is Ann."}, {"role": "assistant", "content": "Hi"},
-                      {"role": "user", "content": "Who am I?"}],
+            "input": [
+                {"role": "user", "content": "My name is Ann."},
+                {"role": "assistant", "content": "Hi"},
+                {"role": "user", "content": "Who am I?"},
+            ],
             "ideal": "Ann",
         },
         {"input": [{"role": "system", "content": "The opposite of hot is"}], "ideal": "cold"},
     )
-)  # fmt: skip
+)
 CONFIG = """
 description: greetings
 prompts:

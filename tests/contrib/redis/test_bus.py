@@ -44,9 +44,12 @@ async def run(path: str, url: str, *plugins: BasePlugin, patience: float = 20) -
     store = SqliteSessionService(path)
     model = ScriptedModel([["good ", "day"]])
     runner = Runner(
-        agent=Agent(name="greeter", model=model), app_name="a", session_service=store, auto_create_session=True,
+        agent=Agent(name="greeter", model=model),
+        app_name="a",
+        session_service=store,
+        auto_create_session=True,
         plugins=[*plugins, bus],
-    )  # fmt: skip
+    )
     async with runner, aclosing(runner.run_async(**AT, new_message="hi", run_config=STREAM)) as events:
         found = [event async for event in events]
     await store.close()

@@ -35,8 +35,9 @@ def run(work: Work, *messages: str) -> list[Event]:
     """The session's events after the messages."""
 
     async def talk() -> list[Event]:
-        async with Runner(agent=Node(name="node", work=work), app_name="app", auto_create_session=True,
-                          distribution="adk") as runner:  # fmt: skip
+        async with Runner(
+            agent=Node(name="node", work=work), app_name="app", auto_create_session=True, distribution="adk"
+        ) as runner:
             for message in messages or ("hello",):
                 async for _ in runner.run_async(user_id="u", session_id="s", new_message=message):
                     pass

@@ -43,9 +43,12 @@ class Remembering(Graph):
 def talk(graph: Any, *messages: str, **fields: Any) -> list[Any]:
     agent = LangGraphAgent(name="graph", graph=graph, **fields)
     runner = Runner(
-        agent=agent, app_name="x", session_service=InMemorySessionService(), auto_create_session=True,
+        agent=agent,
+        app_name="x",
+        session_service=InMemorySessionService(),
+        auto_create_session=True,
         composition=compose("adk"),
-    )  # fmt: skip
+    )
 
     async def go() -> list[Any]:
         events = []
@@ -60,11 +63,15 @@ def test_a_graph_without_memory_gets_the_whole_dialogue() -> None:
     graph = Graph()
     events = talk(graph, "one", "two", instruction="Be brief.")
     assert [(event.author, event.content.parts[0].text) for event in events] == [
-        ("graph", "answer 1"), ("graph", "answer 2"),
-    ]  # fmt: skip
+        ("graph", "answer 1"),
+        ("graph", "answer 2"),
+    ]
     assert graph.inputs[1] == [
-        ("system", "Be brief."), ("user", "one"), ("assistant", "answer 1"), ("user", "two"),
-    ]  # fmt: skip
+        ("system", "Be brief."),
+        ("user", "one"),
+        ("assistant", "answer 1"),
+        ("user", "two"),
+    ]
 
 
 def test_a_graph_with_memory_gets_what_is_new() -> None:

@@ -27,8 +27,12 @@ def test_requests_come_in_the_order_they_were_sent() -> None:
         queue.close()
         got = [await queue.get() for _ in range(5)]
         assert [sorted(request.model_dump(exclude_none=True, exclude_defaults=True)) for request in got if request] == [
-            ["activity_start"], ["blob"], ["activity_end"], ["content"], ["close"],
-        ]  # fmt: skip
+            ["activity_start"],
+            ["blob"],
+            ["activity_end"],
+            ["content"],
+            ["close"],
+        ]
 
     asyncio.run(body())
 

@@ -121,15 +121,17 @@ def test_the_analyser_counts_what_was_cached() -> None:
                 cache_name=name, expire_time=9.0, invocations_used=2, fingerprint="f", contents_count=1
             )
         return LlmResponse(
-            content=Content(role="model", parts=[Part(text="x")]), cache_metadata=metadata,
+            content=Content(role="model", parts=[Part(text="x")]),
+            cache_metadata=metadata,
             usage_metadata={"prompt_token_count": 100, "cached_content_token_count": cached},  # type: ignore[arg-type]
-        )  # fmt: skip
+        )
 
     async def main() -> None:
         runner = Runner(
             app=App(name="desk", root_agent=agent(answer(None, None), answer(50, "c1"), answer(None, "c2"))),
-            session_service=InMemorySessionService(), auto_create_session=True,
-        )  # fmt: skip
+            session_service=InMemorySessionService(),
+            auto_create_session=True,
+        )
         analyzer = CachePerformanceAnalyzer(runner.session_service)
         where = {"session_id": "s1", "user_id": "ada", "app_name": "desk", "agent_name": "clerk"}
         with pytest.raises(SessionNotFoundError):

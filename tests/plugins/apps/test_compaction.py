@@ -25,9 +25,16 @@ class Counter(BaseEventsSummarizer):
     async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
         self.inputs.append([said(event) for event in events])
         summary = Content(role="model", parts=[Part(text=f"summary of {len(events)}")])
-        return Event(author="user", actions=EventActions(compaction=EventCompaction(
-            start_timestamp=events[0].timestamp, end_timestamp=events[-1].timestamp, compacted_content=summary,
-        )))  # fmt: skip
+        return Event(
+            author="user",
+            actions=EventActions(
+                compaction=EventCompaction(
+                    start_timestamp=events[0].timestamp,
+                    end_timestamp=events[-1].timestamp,
+                    compacted_content=summary,
+                )
+            ),
+        )
 
 
 def said(event: Event) -> Any:
@@ -68,8 +75,10 @@ def test_a_summary_every_few_invocations() -> None:
         assert all(event.touched_actions is None for event in yielded)
         assert [said(event) for event in await desk.events()].count(None) == 2
         assert desk.last_request() == [
-            "For context: [model] said: summary of 4", "For context: [model] said: summary of 6", "m5",
-        ]  # fmt: skip
+            "For context: [model] said: summary of 4",
+            "For context: [model] said: summary of 6",
+            "m5",
+        ]
 
     asyncio.run(main())
 
@@ -212,11 +221,12 @@ def test_a_model_writes_the_summary() -> None:
         events = [
             Event(author="user", message="hello", timestamp=1.0),
             Event(author="clerk", content=Content(parts=[Part(function_call=FunctionCall(name="f", args={"a": 1}))])),
-            Event(author="clerk", content=Content(parts=[Part(
-                function_response=FunctionResponse(name="f", response={"r": "y" * 600})
-            )])),
+            Event(
+                author="clerk",
+                content=Content(parts=[Part(function_response=FunctionResponse(name="f", response={"r": "y" * 600}))]),
+            ),
             Event(author="clerk", message="{braces}", timestamp=2.0),
-        ]  # fmt: skip
+        ]
         summary = await LlmEventSummarizer(model, "Sum: {conversation_history}").maybe_summarize_events(events=events)
         assert summary is not None
         assert summary.author == "user"

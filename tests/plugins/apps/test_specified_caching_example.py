@@ -93,7 +93,9 @@ def test_it_runs_as_printed(run: Callable[[str], str], gemini_server: GeminiServ
 def test_it_reports_once_it_names_one_app(run: Callable[[str], str]) -> None:
     printed = run(EXAMPLE.replace('"demo"', '"researcher"').replace('"..." * 500', '"Be kind. " * 2000'))
     assert [line.split(":")[0] for line in printed.splitlines()] == [
-        "Cache hit ratio", "Cache util ratio", "Tokens saved"
-    ]  # fmt: skip
+        "Cache hit ratio",
+        "Cache util ratio",
+        "Tokens saved",
+    ]
     assert "Cache util ratio: 66.7%" in printed
     assert int(re.findall(r"Tokens saved: (\d+)", printed)[0]) > 8000

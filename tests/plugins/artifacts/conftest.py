@@ -36,9 +36,7 @@ def server(script: str) -> Iterator[str]:
     """A server of this folder in a process of its own; its URL."""
     command = [sys.executable, str(Path(__file__).with_name(script))]
     small = {**os.environ, "S3_UPLOAD_PART_MIN_SIZE": "1024", "MOTO_S3_DEFAULT_MAX_KEYS": "50"}
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=small
-    ) as process:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=small) as process:
         assert process.stdout is not None
         try:
             yield f"http://127.0.0.1:{int(process.stdout.readline())}"

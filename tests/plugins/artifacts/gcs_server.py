@@ -48,14 +48,24 @@ def store(bucket: str, about: dict[str, Any], data: bytes, query: dict[str, str]
     if about.get("crc32c", crc32c(data)) != crc32c(data):
         raise Refused(400)
     now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
-    objects[about["name"]] = {**about, "bucket": bucket, "generation": next(_counter), "data": data,
-                              "crc32c": crc32c(data), "updated": now}  # fmt: skip
+    objects[about["name"]] = {
+        **about,
+        "bucket": bucket,
+        "generation": next(_counter),
+        "data": data,
+        "crc32c": crc32c(data),
+        "updated": now,
+    }
     return shown(objects[about["name"]])
 
 
 def shown(one: dict[str, Any]) -> dict[str, Any]:
-    return {**{key: value for key, value in one.items() if key != "data"}, "kind": "storage#object",
-            "size": str(len(one["data"])), "generation": str(one["generation"])}  # fmt: skip
+    return {
+        **{key: value for key, value in one.items() if key != "data"},
+        "kind": "storage#object",
+        "size": str(len(one["data"])),
+        "generation": str(one["generation"]),
+    }
 
 
 def objects_of(bucket: str) -> dict[str, dict[str, Any]]:
@@ -74,8 +84,11 @@ def listing(bucket: str, query: dict[str, str]) -> dict[str, Any]:
             continue
         if len(items) + len(prefixes) == most:
             last = [items[-1]["name"]] if items else []
-            return {"items": items, "prefixes": prefixes,
-                    "nextPageToken": max([*last, *(f"{one}\U0010ffff" for one in prefixes)])}  # fmt: skip
+            return {
+                "items": items,
+                "prefixes": prefixes,
+                "nextPageToken": max([*last, *(f"{one}\U0010ffff" for one in prefixes)]),
+            }
         rest = name[len(prefix) :]
         if delimiter is not None and delimiter in rest:
             prefixes.append(prefix + rest.partition(delimiter)[0] + delimiter)
@@ -120,14 +133,19 @@ class Handler(BaseHTTPRequestHandler):
         if self.command == "DELETE":
             del objects_of(bucket)[name]
             return self.answer(204, b"")
-        return self.download(objects_of(bucket)[name]) if query.get("alt") == "media" else self.answer(
-            200, shown(objects_of(bucket)[name])
-        )  # fmt: skip
+        return (
+            self.download(objects_of(bucket)[name])
+            if query.get("alt") == "media"
+            else self.answer(200, shown(objects_of(bucket)[name]))
+        )
 
     def download(self, one: dict[str, Any]) -> None:
         whole: bytes = one["data"]
-        headers = {"Content-Type": one.get("contentType", ""), "X-Goog-Hash": f"crc32c={one['crc32c']}",
-                   "X-Goog-Generation": str(one["generation"])}  # fmt: skip
+        headers = {
+            "Content-Type": one.get("contentType", ""),
+            "X-Goog-Hash": f"crc32c={one['crc32c']}",
+            "X-Goog-Generation": str(one["generation"]),
+        }
         wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range") or "")
         if wanted is None:
             return self.answer(200, whole, headers)

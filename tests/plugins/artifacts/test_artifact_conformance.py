@@ -44,12 +44,16 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 METADATA = st.dictionaries(
     TEXTS,
     st.recursive(
-        st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False)
+        st.none()
+        | st.booleans()
+        | st.integers(-(2**70), 2**70)
+        | st.floats(allow_nan=False, allow_infinity=False)
         | TEXTS,
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3), max_leaves=6,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+        max_leaves=6,
     ),
     max_size=4,
-)  # fmt: skip
+)
 
 
 def acceptable(name: str) -> bool:
@@ -92,9 +96,7 @@ def test_names_bytes_and_metadata_come_back(check: Any) -> None:
 def test_a_fork_takes_its_artifacts_along_or_there_is_none(check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     async def main(store: ArtifactStore) -> None:
         sessions = InMemorySessionService()
-        runner = Runner(
-            app_name="desk", agent=LlmAgent(name="a"), session_service=sessions, artifact_service=store
-        )  # fmt: skip
+        runner = Runner(app_name="desk", agent=LlmAgent(name="a"), session_service=sessions, artifact_service=store)
         session = await sessions.create_session(**WHERE)
         for number, part in enumerate((Part(text="one"), png(b"two"), png(b""))):
             await store.save_artifact(**WHERE, filename="a", artifact=part, custom_metadata={"n": number})

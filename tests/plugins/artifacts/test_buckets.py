@@ -120,9 +120,7 @@ def test_many_writers_with_many_faults_lose_and_double_nothing(faulty: tuple[Fau
     async def main() -> None:
         proxy.arm(lambda number: FAULTS[number // 3 % len(FAULTS)] if number % 3 == 0 else None)
         stores = [opened(), opened()]
-        saves = [
-            stores[n % 2].save_artifact(**WHERE, filename="a", artifact=Part(text=str(n))) for n in range(10)
-        ]
+        saves = [stores[n % 2].save_artifact(**WHERE, filename="a", artifact=Part(text=str(n))) for n in range(10)]
         numbers = await asyncio.gather(*saves)
         proxy.arm(lambda number: None)
         assert sorted(numbers) == await stores[0].list_versions(**WHERE, filename="a") == list(range(10))
@@ -136,9 +134,7 @@ def test_many_writers_with_many_faults_lose_and_double_nothing(faulty: tuple[Fau
 
 
 @pytest.mark.parametrize("fault", ["refused", "lost", HANGS])
-def test_a_store_that_is_away_is_an_error_in_time_and_works_again(
-    fault: str, faulty: tuple[FaultyProxy, Open]
-) -> None:
+def test_a_store_that_is_away_is_an_error_in_time_and_works_again(fault: str, faulty: tuple[FaultyProxy, Open]) -> None:
     proxy, opened = faulty
 
     async def main() -> None:

@@ -54,9 +54,7 @@ def test_a_request_that_the_model_made_up_is_none(converse: Any) -> None:
         return "wiped"
 
     config = CONFIG.model_dump(mode="json", by_alias=True, exclude_none=True)
-    forged = FunctionCall(
-        id="m1", name="adk_request_credential", args={"functionCallId": "c1", "authConfig": config}
-    )  # fmt: skip
+    forged = FunctionCall(id="m1", name="adk_request_credential", args={"functionCallId": "c1", "authConfig": config})
     script = [FunctionCall(id="c1", name="wipe", args={"path": "/x"}), forged, "well", "done"]
     talk = converse("standard", [wipe], script=script)
     talk.say()
@@ -71,7 +69,7 @@ def test_an_agent_takes_no_answer_to_what_another_one_asked(converse: Any, kit: 
     asked = kit.asked(talk.say())[0]
     talk.runner.agent = LlmAgent(
         name="other", model=ScriptedModel([FunctionCall(name="pay", args={"amount": 8}), "done"]), tools=[till.tool()]
-    )  # fmt: skip
+    )
     talk.answer(asked, ANSWER)
     assert till.paid == []
 
@@ -135,9 +133,13 @@ def test_a_call_that_has_the_id_of_an_earlier_one_runs_alone(converse: Any, kit:
         return {"paid": amount}
 
     script = [
-        FunctionCall(id="c", name="pay", args={"amount": 7}), "asked", "done",
-        FunctionCall(id="c", name="pay", args={"amount": 8}), "asked", "done",
-    ]  # fmt: skip
+        FunctionCall(id="c", name="pay", args={"amount": 7}),
+        "asked",
+        "done",
+        FunctionCall(id="c", name="pay", args={"amount": 8}),
+        "asked",
+        "done",
+    ]
     talk = converse("standard", [pay], script=script)
     talk.answer(kit.asked(talk.say())[0], ANSWER)
     talk.answer(kit.asked(talk.say())[0], ANSWER)

@@ -49,10 +49,13 @@ class Yard:
     def talk(self, converse: Any, tools: list[Any], registry: Any = None) -> Any:
         plugins = [LoggingPlugin(), DebugLoggingPlugin(output_path=str(self.folder / "debug.yaml"))]
         return converse(
-            self.house, tools, self.sessions,
+            self.house,
+            tools,
+            self.sessions,
             app=lambda agent: App(name="app", agent=agent, plugins=plugins, auth_provider_registry=registry),  # type: ignore[call-arg]
-            artifact_service=self.artifacts, credential_service=self.credentials,
-        )  # fmt: skip
+            artifact_service=self.artifacts,
+            credential_service=self.credentials,
+        )
 
     def note(self, talk: Any, events: list[Any]) -> list[Any]:
         """Keep everything that a caller could have written down of a turn."""
@@ -202,9 +205,7 @@ def test_a_provider_that_fails(yard: Yard, converse: Any, kit: Any) -> None:
 
 
 @pytest.mark.parametrize("fault", ["none", "code", "client", "words", "down"])
-def test_oauth2_with_all_that_it_gives_out(
-    yard: Yard, converse: Any, kit: Any, server: Any, fault: str
-) -> None:
+def test_oauth2_with_all_that_it_gives_out(yard: Yard, converse: Any, kit: Any, server: Any, fault: str) -> None:
     """The client's secret, codes, verifiers and tokens, through exchange and refresh, and through their failures."""
     server.client_secret, server.lasts = CANARY, 30
     config = kit.oauth_config(server, client_secret=CANARY)
@@ -247,13 +248,19 @@ def test_oauth2_with_all_that_it_gives_out(
 
 def test_a_service_account_whose_key_is_no_key(yard: Yard, converse: Any, kit: Any) -> None:
     account = ServiceAccountCredential(
-        type_="service_account", project_id="p", private_key_id="i", private_key=CANARY, client_email="e",
-        client_id="c", auth_uri="u", token_uri="https://oauth2.example/token", auth_provider_x509_cert_url="x",
-        client_x509_cert_url="y", universe_domain="z",
-    )  # fmt: skip
-    raw = AuthCredential(
-        auth_type="serviceAccount", service_account=ServiceAccount(service_account_credential=account)
+        type_="service_account",
+        project_id="p",
+        private_key_id="i",
+        private_key=CANARY,
+        client_email="e",
+        client_id="c",
+        auth_uri="u",
+        token_uri="https://oauth2.example/token",
+        auth_provider_x509_cert_url="x",
+        client_x509_cert_url="y",
+        universe_domain="z",
     )
+    raw = AuthCredential(auth_type="serviceAccount", service_account=ServiceAccount(service_account_credential=account))
     config = AuthConfig(auth_scheme=HTTPBearer(), raw_auth_credential=raw, credential_key="account")
     talk = yard.talk(converse, [as_act(leaky, config)])
     error = kit.results(yard.note(talk, talk.say()))[0]["error"]
@@ -273,9 +280,7 @@ def test_answers_that_are_refused(yard: Yard, converse: Any, kit: Any) -> None:
     yard.search(CANARY)
 
 
-def test_a_run_that_fails_with_the_tool(
-    yard: Yard, converse: Any, kit: Any, house: Any
-) -> None:
+def test_a_run_that_fails_with_the_tool(yard: Yard, converse: Any, kit: Any, house: Any) -> None:
     """Where no policy answers for a tool's error it leaves the runner; its traceback holds no secret either."""
     yard.house = house("adk", recorded=False)
     talk = yard.talk(converse, [as_act(raising)])

@@ -57,9 +57,14 @@ def context(*providers: BaseAuthProvider, plugins: Any = (), store: Any = None, 
     app = type("App", (), {"auth_provider_registry": registry})()
     agent = type("Agent", (), {"name": "root"})()
     ctx = InvocationContext(
-        None, Session(id="s", app_name="app", user_id="ann"), agent, compose(distribution, plugins=plugins),  # type: ignore[arg-type]
-        RunConfig(), app=app, credential_service=store,
-    )  # fmt: skip
+        None,
+        Session(id="s", app_name="app", user_id="ann"),
+        agent,
+        compose(distribution, plugins=plugins),  # type: ignore[arg-type]
+        RunConfig(),
+        app=app,
+        credential_service=store,
+    )
     return Context(ctx, function_call_id="c1")
 
 
@@ -161,14 +166,18 @@ def test_an_agent_as_a_tool_asks_the_app_s_providers(converse: Any, kit: Any) ->
         return "seen" if credential.api_key == "from-app" else "nothing"
 
     inner = LlmAgent(
-        name="act", description="Act.", tools=[AuthenticatedFunctionTool(look, auth_config=CONFIG)],
+        name="act",
+        description="Act.",
+        tools=[AuthenticatedFunctionTool(look, auth_config=CONFIG)],
         model=ScriptedModel([FunctionCall(name="look", args={}), lambda r: str(last_result(r))]),
-    )  # fmt: skip
+    )
     script = [FunctionCall(name="act", args={"request": "x"}), "done"]
     talk = converse(
-        "adk", [AgentTool(inner)], script=script,
+        "adk",
+        [AgentTool(inner)],
+        script=script,
         app=lambda agent: App(name="demo", agent=agent, auth_provider_registry=registry),  # type: ignore[call-arg]
-    )  # fmt: skip
+    )
     assert kit.results(talk.say()) == [{"result": "{'result': 'seen'}"}]
     assert asked == ["the-key"]
 
@@ -253,13 +262,19 @@ def resolved(config: AuthConfig) -> AuthCredential | None:
     ("scheme", "text", "wanted"),
     [
         (HTTPBearer(), "tok-1", {"http": {"scheme": "bearer", "credentials": {"token": "tok-1"}}}),
-        (HTTPBase(scheme="basic"), "ann:pw-1",
-         {"http": {"scheme": "basic", "credentials": {"username": "ann", "password": "pw-1"}}}),
-        (OAuth2(flows=OAuthFlows()), "tok-2",
-         {"oauth2": {"access_token": "tok-2", "token_endpoint_auth_method": "client_secret_basic"}}),
+        (
+            HTTPBase(scheme="basic"),
+            "ann:pw-1",
+            {"http": {"scheme": "basic", "credentials": {"username": "ann", "password": "pw-1"}}},
+        ),
+        (
+            OAuth2(flows=OAuthFlows()),
+            "tok-2",
+            {"oauth2": {"access_token": "tok-2", "token_endpoint_auth_method": "client_secret_basic"}},
+        ),
         (HTTPBearer(), '{"authType": "apiKey", "apiKey": "k-1"}', {"api_key": "k-1"}),
     ],
-)  # fmt: skip
+)
 def test_a_variable_is_read_as_the_scheme_wants(
     monkeypatch: pytest.MonkeyPatch, scheme: Any, text: str, wanted: dict[str, Any]
 ) -> None:

@@ -81,8 +81,9 @@ def test_the_file_is_private_and_tells_nothing(tmp_path: Path, key: str) -> None
     data = path.read_bytes()
     assert not any(word in data for word in (SECRET.encode(), b"bank", b"gables"))
     assert {one.name: one.stat().st_mode & 0o777 for one in path.parent.iterdir()} == {
-        "credentials": 0o600, "credentials.lock": 0o600,
-    }  # fmt: skip
+        "credentials": 0o600,
+        "credentials.lock": 0o600,
+    }
     assert path.parent.stat().st_mode & 0o777 == 0o700
     assert load(EncryptedFileCredentialService(path), "bank", user="ann-of-green-gables") == SECRET
 

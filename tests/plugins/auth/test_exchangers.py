@@ -37,8 +37,13 @@ KEY = AuthConfig(auth_scheme=APIKey(**{"in": "header", "name": "X-Key"}), creden
 def context(composition: Composition, store: InMemoryCredentialService | None = None) -> Context:
     session = Session(id="s", app_name="app", user_id="ann")
     ctx = InvocationContext(
-        None, session, BaseAgent(name="root"), composition, RunConfig(), credential_service=store  # type: ignore[arg-type]
-    )  # fmt: skip
+        None,
+        session,
+        BaseAgent(name="root"),
+        composition,
+        RunConfig(),
+        credential_service=store,  # type: ignore[arg-type]
+    )
     return Context(ctx, function_call_id="c1")
 
 

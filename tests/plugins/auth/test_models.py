@@ -26,9 +26,18 @@ from newel.auth.auth_schemes import (
 SECRET = "canary-5e1f"
 ENDS = {"authorization_endpoint": "https://a.example/auth", "token_endpoint": "https://a.example/token"}
 ACCOUNT = ServiceAccountCredential(
-    type_="service_account", project_id="p", private_key_id=SECRET, private_key=SECRET, client_email="e", client_id="i",
-    auth_uri="u", token_uri="t", auth_provider_x509_cert_url="x", client_x509_cert_url="y", universe_domain="z",
-)  # fmt: skip
+    type_="service_account",
+    project_id="p",
+    private_key_id=SECRET,
+    private_key=SECRET,
+    client_email="e",
+    client_id="i",
+    auth_uri="u",
+    token_uri="t",
+    auth_provider_x509_cert_url="x",
+    client_x509_cert_url="y",
+    universe_domain="z",
+)
 CREDENTIALS = [
     AuthCredential(auth_type="apiKey", api_key=SECRET),
     AuthCredential(auth_type="http", http=HttpAuth(scheme="basic", credentials=HttpCredentials(password=SECRET))),

@@ -71,9 +71,7 @@ def test_the_code_flow_from_the_question_to_the_token(converse: Any, kit: Any, s
     assert len(server.requests) == 1
 
 
-def test_a_function_that_asks_by_itself_gets_the_token_too(
-    converse: Any, kit: Any, server: Any, house: Any
-) -> None:
+def test_a_function_that_asks_by_itself_gets_the_token_too(converse: Any, kit: Any, server: Any, house: Any) -> None:
     config, seen = kit.oauth_config(server), []
 
     def act(tool_context: ToolContext) -> dict[str, Any]:
@@ -120,9 +118,7 @@ def test_a_request_that_is_never_answered_is_forgotten_after_a_day(
     assert len(kit.asked(talk.answer(call, kit.consented(server, call)))) == 1
 
 
-def test_an_answer_whose_request_nobody_remembers_asks_again(
-    converse: Any, kit: Any, server: Any, house: Any
-) -> None:
+def test_an_answer_whose_request_nobody_remembers_asks_again(converse: Any, kit: Any, server: Any, house: Any) -> None:
     from newel.auth import pending
 
     talk = converse(house("adk", recorded=False), [tool_for(kit.oauth_config(server), [])])
@@ -132,9 +128,7 @@ def test_an_answer_whose_request_nobody_remembers_asks_again(
     assert len(kit.asked(events)) == 1
 
 
-def test_an_answer_with_another_state_is_refused(
-    converse: Any, kit: Any, server: Any, house: Any, caplog: Any
-) -> None:
+def test_an_answer_with_another_state_is_refused(converse: Any, kit: Any, server: Any, house: Any, caplog: Any) -> None:
     talk = converse(house(), [tool_for(kit.oauth_config(server), [])])
     call = kit.asked(talk.say())[0]
     answer = kit.consented(server, call)
@@ -145,9 +139,7 @@ def test_an_answer_with_another_state_is_refused(
     assert "does not carry the state of the request" in caplog.text
 
 
-def test_an_answer_cannot_say_where_the_client_s_secret_goes(
-    converse: Any, kit: Any, server: Any, house: Any
-) -> None:
+def test_an_answer_cannot_say_where_the_client_s_secret_goes(converse: Any, kit: Any, server: Any, house: Any) -> None:
     seen: list[Any] = []
     talk = converse(house(), [tool_for(kit.oauth_config(server), seen)])
     call = kit.asked(talk.say())[0]
@@ -215,9 +207,13 @@ def context_of(talk: Any) -> ToolContext:
     from newel.agents import Context, InvocationContext, RunConfig
 
     ctx = InvocationContext(
-        talk.sessions, talk_session(talk), talk.agent, talk.runner.composition, RunConfig(),
+        talk.sessions,
+        talk_session(talk),
+        talk.agent,
+        talk.runner.composition,
+        RunConfig(),
         credential_service=talk.runner.credential_service,
-    )  # fmt: skip
+    )
     return Context(ctx, function_call_id="c1")
 
 
@@ -326,10 +322,18 @@ def test_a_service_account_signs_for_its_token(converse: Any, kit: Any, server: 
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
     account = ServiceAccountCredential(
-        type_="service_account", project_id="p", private_key_id="i", private_key=pem, client_email="robot@p.example",
-        client_id="c", auth_uri="u", token_uri=f"{server.url}/token", auth_provider_x509_cert_url="x",
-        client_x509_cert_url="y", universe_domain="googleapis.com",
-    )  # fmt: skip
+        type_="service_account",
+        project_id="p",
+        private_key_id="i",
+        private_key=pem,
+        client_email="robot@p.example",
+        client_id="c",
+        auth_uri="u",
+        token_uri=f"{server.url}/token",
+        auth_provider_x509_cert_url="x",
+        client_x509_cert_url="y",
+        universe_domain="googleapis.com",
+    )
     raw = AuthCredential(
         auth_type="serviceAccount", service_account=ServiceAccount(service_account_credential=account, scopes=["s"])
     )

@@ -27,9 +27,14 @@ AT: dict[str, Any] = {"user_id": "ada", "session_id": "s"}
 WHERE: dict[str, Any] = {"app_name": "house", **AT}
 #: What a message of the user says -> the tools that the model calls.
 WORDS = {
-    "talk": (), "pay": ("pay",), "look": ("look",), "wipe": ("wipe",), "order": ("order",),
-    "both": ("pay", "look"), "all": ("wipe", "pay", "order"),
-}  # fmt: skip
+    "talk": (),
+    "pay": ("pay",),
+    "look": ("look",),
+    "wipe": ("wipe",),
+    "order": ("order",),
+    "both": ("pay", "look"),
+    "all": ("wipe", "pay", "order"),
+}
 #: A disk may be slow while others use it.
 _ROUNDS = 200_000
 

@@ -203,9 +203,12 @@ class TestInOneProcess:
             )
             for composition in (queueing if outer == "queue" else composed(tmp_path, busy=outer), queueing):
                 made = Runner(
-                    agent=agent, app_name="house", session_service=service, auto_create_session=True,
+                    agent=agent,
+                    app_name="house",
+                    session_service=service,
+                    auto_create_session=True,
                     composition=composition,
-                )  # fmt: skip
+                )
                 runs.append(made)
             events = await events_of(runs[0].run_async(**AT, new_message="outer"))
             assert [r.response for e in events for r in e.get_function_responses()] == [{"result": "busy"}]
@@ -452,8 +455,12 @@ class TestResults:
                 assert len(results) == 2  # what stood in for it, and the tool's own
                 assert results[1] == {"result": "done"}
                 model = ScriptedModel(["bye"])
-                last = Runner(agent=Agent(name="cook", model=model, tools=[kitchen.cook]), app_name="house",
-                              session_service=two, composition=free)  # fmt: skip
+                last = Runner(
+                    agent=Agent(name="cook", model=model, tools=[kitchen.cook]),
+                    app_name="house",
+                    session_service=two,
+                    composition=free,
+                )
                 await events_of(last.run_async(**AT, new_message="and now"))
                 told = [
                     p.function_response
@@ -483,9 +490,11 @@ def test_a_session_that_another_process_makes_in_between_is_taken_as_it_is() -> 
     async def run() -> dict[str, Any]:
         store = Overtaken()
         async with Runner(
-            agent=Agent(name="a", model=ScriptedModel(["hello"])), app_name="house", session_service=store,
+            agent=Agent(name="a", model=ScriptedModel(["hello"])),
+            app_name="house",
+            session_service=store,
             auto_create_session=True,
-        ) as runner:  # fmt: skip
+        ) as runner:
             events = [event async for event in runner.run_async(**AT, new_message="hi")]
         assert [event.author for event in events] == ["a"]
         session = await store.get_session(**WHERE)

@@ -301,7 +301,10 @@ class TwoHandsOnDisk(TwoHands):
 def test_two_hands_on_one_session(machine: type[TwoHands]) -> None:
     examples = _EXAMPLES // 4 if machine.on_disk and "NEWEL_EXAMPLES" not in os.environ else _EXAMPLES
     many = settings(
-        max_examples=examples, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck),
+        max_examples=examples,
+        stateful_step_count=25,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
         print_blob=True,
-    )  # fmt: skip
+    )
     run_state_machine_as_test(machine, settings=many)

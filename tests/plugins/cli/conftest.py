@@ -75,9 +75,14 @@ class Project:
         """A command in a process of its own."""
         return subprocess.run(
             [sys.executable, "-m", "newel.cli.main", *args],
-            cwd=self.path, env={**os.environ, "PYTHONPATH": str(self.site)}, input=stdin, text=True,
-            capture_output=True, timeout=_PATIENCE, check=False,
-        )  # fmt: skip
+            cwd=self.path,
+            env={**os.environ, "PYTHONPATH": str(self.site)},
+            input=stdin,
+            text=True,
+            capture_output=True,
+            timeout=_PATIENCE,
+            check=False,
+        )
 
     def shell(self, line: str) -> subprocess.CompletedProcess[str]:
         """A line of a shell."""
@@ -107,9 +112,13 @@ class Terminal:
         self._main, side = pty.openpty()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "newel.cli.main", "chat", *args],
-            cwd=cwd, stdin=side, stdout=side, stderr=side, start_new_session=True,
+            cwd=cwd,
+            stdin=side,
+            stdout=side,
+            stderr=side,
+            start_new_session=True,
             env={**os.environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"},
-        )  # fmt: skip
+        )
         os.close(side)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.text = ""

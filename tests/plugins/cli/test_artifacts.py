@@ -87,9 +87,13 @@ def test_what_nothing_refers_to_is_removed(office: Office) -> None:
     assert office.left() == before
     assert office.newel("artifacts", "gc", "a.yaml").stdout.splitlines() == [f"removed {line}" for line in expected]
     assert office.left() == [
-        (None, "user:mine.txt", 0), (None, "user:mine.txt", 1), ("one", "said.txt", 1), ("one", "state ä.txt", 0),
-        ("one", "x.txt", 0), ("one", "x.txt", 2),
-    ]  # fmt: skip
+        (None, "user:mine.txt", 0),
+        (None, "user:mine.txt", 1),
+        ("one", "said.txt", 1),
+        ("one", "state ä.txt", 0),
+        ("one", "x.txt", 0),
+        ("one", "x.txt", 2),
+    ]
     assert office.newel("artifacts", "gc", "a.yaml").stderr == "removed 0 in all\n"
 
 
@@ -236,9 +240,13 @@ def test_a_fork_has_artifacts_of_its_own(office: Office) -> None:
     office.newel("sessions", "fork", "a.yaml", "one", "--as", "three")
     forks = [one for one in office.left() if one[0] in ("two", "three")]
     assert forks == [
-        ("three", "later.txt", 0), ("three", "said.txt", 0), ("three", "x.txt", 1), ("three", "x.txt", 2),
-        ("two", "said.txt", 0), ("two", "x.txt", 1),
-    ]  # fmt: skip
+        ("three", "later.txt", 0),
+        ("three", "said.txt", 0),
+        ("three", "x.txt", 1),
+        ("three", "x.txt", 2),
+        ("two", "said.txt", 0),
+        ("two", "x.txt", 1),
+    ]
     office.newel("sessions", "delete", "a.yaml", "one", "--yes")
     office.newel("artifacts", "gc", "a.yaml", "--older-than", "0m")
     assert [one for one in office.left() if one[0] is not None] == forks

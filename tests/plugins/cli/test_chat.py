@@ -55,7 +55,9 @@ def test_long_results_are_shortened(project: Any, scripted: Callable[[str], str]
 @pytest.fixture
 def waiting_agent(project: Any) -> str:
     """An agent whose tool waits for the file `go-on`."""
-    project.write("app/tools.py", """
+    project.write(
+        "app/tools.py",
+        """
         import asyncio
         from pathlib import Path
 
@@ -64,7 +66,8 @@ def waiting_agent(project: Any) -> str:
             while not Path("go-on").exists():
                 await asyncio.sleep(0.01)
             return "waited"
-    """)  # fmt: skip
+    """,
+    )
     project.write("app/agent.yaml", "name: a\ntools: [tools.wait]\n")
     return "app"
 
@@ -72,9 +75,7 @@ def waiting_agent(project: Any) -> str:
 def test_control_c_stops_the_answer_and_control_d_leaves(
     waiting_agent: str, project: Any, scripted: Callable[[str], str], terminal_of: Any
 ) -> None:
-    model = scripted(
-        "- call: wait\n- chunks: [thinking]\n  hang: true\n- text: usable again\n- text: and once more\n"
-    )
+    model = scripted("- call: wait\n- chunks: [thinking]\n  hang: true\n- text: usable again\n- text: and once more\n")
     terminal = terminal_of(waiting_agent, "--model", model, "--session", "s")
     for running in ("→ wait()", "thinking"):  # a tool that waits, then a model that does
         terminal.prompted("you>")

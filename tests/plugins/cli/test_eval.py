@@ -177,8 +177,12 @@ def test_27_an_interrupted_run_ends_soon_and_can_be_resumed(app: Any) -> None:
     app.write("demo/slow.evalset.json", a_set("slow", a=("one", "one"), b=("hang", "x")))
     process = subprocess.Popen(
         [sys.executable, "-u", "-m", "newel.cli.main", "eval", "./demo", "slow", "--parallelism", "1"],
-        cwd=app.path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ},
-    )  # fmt: skip
+        cwd=app.path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ},
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "hanging\n"
     began = time.monotonic()
@@ -204,9 +208,12 @@ def test_a_full_disk_is_one_line_and_the_run_can_be_resumed(app: Any) -> None:
         "from newel.cli.main import main; main()"
     )
     done = subprocess.run(
-        [sys.executable, "-B", "-c", code, "eval", "./demo", "long"], cwd=app.path, text=True, capture_output=True,
+        [sys.executable, "-B", "-c", code, "eval", "./demo", "long"],
+        cwd=app.path,
+        text=True,
+        capture_output=True,
         check=False,
-    )  # fmt: skip
+    )
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert "free some space and continue with --resume" in done.stderr

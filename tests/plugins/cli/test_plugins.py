@@ -92,9 +92,12 @@ def test_the_chain_of_an_agent(project: Any) -> None:
     assert list(rows)[:2] == ["basic", "auth"]
     assert list(rows).index("mask") == list(rows).index("contents") + 1
     assert rows["mask"] == {
-        "name": "mask", "plugin": "mask", "distribution": "newel-mask 1.0", "placed_by": "after contents",
+        "name": "mask",
+        "plugin": "mask",
+        "distribution": "newel-mask 1.0",
+        "placed_by": "after contents",
         "applies": False,
-    }  # fmt: skip
+    }
     assert (rows["planning"]["applies"], rows["agent_transfer"]["applies"]) == (False, True)
     assert rows["basic"]["applies"] is None
     chains = {chain: [row["name"] for row in rows] for chain, rows in report["chains"].items()}
@@ -102,8 +105,13 @@ def test_the_chain_of_an_agent(project: Any) -> None:
     assert list(chains)[4:] == ["live_out", "live_in"]
     assert chains["response_chain"] == ["planning", "code_execution", "tool_calls"]
     assert chains["tool_chain"] == [
-        "malformed_calls", "tool_results", "unknown_agents", "tool_timeout", "tool_threads", "claims",
-    ]  # fmt: skip
+        "malformed_calls",
+        "tool_results",
+        "unknown_agents",
+        "tool_timeout",
+        "tool_threads",
+        "claims",
+    ]
     assert {row["applies"] for row in report["chains"]["tool_chain"]} == {None}
     project.write("alone.yaml", "name: x\ndisallow_transfer_to_parent: true\ndisallow_transfer_to_peers: true\n")
     alone = json.loads(project.newel("chain", "alone.yaml").stdout)["chains"]["request_chain"]

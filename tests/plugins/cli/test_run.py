@@ -148,7 +148,7 @@ SOURCES = {
     "its own name": ("pack4", {"pack4/words.py": "", "pack4/agent.py": "from pack4 import words\nCODE"}),
     "agent.yaml": ("pack", {"pack/agent.yaml": "name: found\nmodel: 'MODEL'\n"}),
     "a file": ("pack/x.yml", {"pack/x.yml": "name: found\nmodel: 'MODEL'\n"}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("reference", "files"), SOURCES.values(), ids=SOURCES)
@@ -199,7 +199,7 @@ WRONG = {
     "chat": (("chat", "nope.yaml"), "there is no agent 'nope.yaml'"),
     "chat's model": (("chat", "a.yaml", "--model", "gemni:x"), "unknown model 'gemni:x'"),
     "chain": (("chain", "nope.yaml"), "there is no agent 'nope.yaml'"),
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -216,7 +216,9 @@ def wrong(project: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
         "bomb.yaml": "a: &a [x, x, x, x]\nb: &b [*a, *a, *a, *a]\nc: &c [*b, *b, *b, *b]\n",
         "outside.yaml": "name: a\ntools:\n  - name: os.system\n    args: [{value: touch pwned}]\n",
         "sub.yaml": "name: a\nsub_agents: [{config_path: nope.yaml}]\n",
-        "twins.yaml": TWINS, "one.yaml": "name: child\n", "two.yaml": "name: child\n",
+        "twins.yaml": TWINS,
+        "one.yaml": "name: child\n",
+        "two.yaml": "name: child\n",
         "twins.py": """
             from newel.agents import LlmAgent
             inner = LlmAgent(name="inner", sub_agents=[LlmAgent(name="child")])
@@ -224,7 +226,7 @@ def wrong(project: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
         """,
         "empty/readme.txt": "",
         "broken/agent.py": "nonsense\n",
-    }.items():  # fmt: skip
+    }.items():
         project.write(name, text)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "twins", raising=False)

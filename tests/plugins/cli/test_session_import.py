@@ -38,8 +38,9 @@ def test_what_did_not_come_over_is_shown(project: Any, monkeypatch: pytest.Monke
         connection.execute("UPDATE events SET event_data = '{' WHERE id = 'plai1'")
         connection.execute("DELETE FROM events WHERE event_data LIKE '%response%' AND session_id = 'tools'")
         connection.execute("DELETE FROM sessions WHERE id = 'files'")
-        connection.execute("UPDATE events SET event_data = json_set(event_data, '$.actions.of_tomorrow', 1)"
-                           " WHERE id = 'plai0'")  # fmt: skip
+        connection.execute(
+            "UPDATE events SET event_data = json_set(event_data, '$.actions.of_tomorrow', 1) WHERE id = 'plai0'"
+        )
     connection.close()
     monkeypatch.setattr("newel.cli.session_import.to_terminal", lambda: True)
     result = project.newel("sessions", "import", "--from-adk", "theirs.db", "--sessions", "sqlite:///ours.db")

@@ -296,10 +296,12 @@ def test_an_export_is_taken_in_as_it_was(place: Place, project: Any) -> None:
         (lambda d: d["events"][1].update(timestamp="soon"), "event 1 cannot be read: timestamp: "),
         (lambda d: d.update(of_tomorrow=1), "it is not an exported session: of_tomorrow: Extra inputs are not"),
         (lambda d: d.update(id=" "), "the id ' ' is blank"),
-        (lambda d: d["events"][1]["content"]["parts"].append({"functionResponse": {"id": "c9", "name": "f"}}),
-         "has results without a call (c9)"),
+        (
+            lambda d: d["events"][1]["content"]["parts"].append({"functionResponse": {"id": "c9", "name": "f"}}),
+            "has results without a call (c9)",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_document_that_is_wrong_is_refused_whole(file: Place, project: Any, change: Any, message: str) -> None:
     file.say("one", "hi")
     document = file.exported("one")
@@ -368,9 +370,23 @@ def test_a_backup_that_the_disk_has_no_room_for_leaves_nothing(file: Place, proj
     file.say("one", "x" * 300_000)
     before = project.files()
     done = subprocess.run(
-        [sys.executable, "-m", "newel.cli.main", "sessions", "backup", "a.yaml", "b.db", "--sessions", "sqlite:///s.db"],
-        cwd=project.path, text=True, capture_output=True, check=False, preexec_fn=_limited,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "newel.cli.main",
+            "sessions",
+            "backup",
+            "a.yaml",
+            "b.db",
+            "--sessions",
+            "sqlite:///s.db",
+        ],
+        cwd=project.path,
+        text=True,
+        capture_output=True,
+        check=False,
+        preexec_fn=_limited,
+    )
     assert (done.returncode, done.stdout) == (2, "")
     assert f"the backup {project.path}/b.db cannot be written: " in done.stderr
     assert {one for one in project.files() - before if not one.startswith("s.db-")} == set()

@@ -45,14 +45,23 @@ def test_what_was_imported_and_went_on_is_whole(project: Any, agent: str) -> Non
         ("DELETE FROM events WHERE sequence = 1 AND session = {}", "plain", "event 1: it is missing from the sequence"),
         ("UPDATE events SET data = '{{' WHERE sequence = 3 AND session = {}", "plain", "is damaged in the session"),
         ("UPDATE session_state SET value = '7' WHERE key = 'n' AND session = {}", "plain", "state 'n': it is not"),
-        ("UPDATE events SET data = replace(data, 'grou0', 'grou2') WHERE sequence = 0 AND session = {}", "grounded",
-         "event grou2: another event has the same id"),
-        ("UPDATE events SET data = replace(data, '\"c2\"', '\"c3\"') WHERE sequence = 2 AND session = {}", "tools",
-         "no result of the call(s) c2"),
-        ("UPDATE events SET data = replace(data, '\"c2\"', '\"c3\"') WHERE sequence = 2 AND session = {}", "tools",
-         "no call of the result(s) c3"),
+        (
+            "UPDATE events SET data = replace(data, 'grou0', 'grou2') WHERE sequence = 0 AND session = {}",
+            "grounded",
+            "event grou2: another event has the same id",
+        ),
+        (
+            "UPDATE events SET data = replace(data, '\"c2\"', '\"c3\"') WHERE sequence = 2 AND session = {}",
+            "tools",
+            "no result of the call(s) c2",
+        ),
+        (
+            "UPDATE events SET data = replace(data, '\"c2\"', '\"c3\"') WHERE sequence = 2 AND session = {}",
+            "tools",
+            "no call of the result(s) c3",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_said(
     project: Any, agent: str, statement: str, session: str, problem: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,8 +14,10 @@ def agent(project: Any) -> str:
     """An agent with two sessions, `abcdef-1` and then `abcdef-2`, and one of somebody else's."""
     project.write("a.yaml", "name: a\nmodel: 'echo:'\n")
     for session, user, message in (
-        ("abcdef-1", "user", "first words"), ("other", "eve", "of eve"), ("abcdef-2", "user", "second words"),
-    ):  # fmt: skip
+        ("abcdef-1", "user", "first words"),
+        ("other", "eve", "of eve"),
+        ("abcdef-2", "user", "second words"),
+    ):
         assert project.newel("run", "a.yaml", message, "--session", session, "--user", user).exit_code == 0
     return "a.yaml"
 

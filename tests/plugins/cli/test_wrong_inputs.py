@@ -93,11 +93,13 @@ CASES: dict[str, Case] = {
     ),
     "a tool that returns an object": code(
         "class Thing: ...\ndef f():\n    return Thing()\nroot_agent = Agent(name='a', model=calling, tools=[f])",
-        "newel: the tool 'f' returned Thing, which JSON has no form for: the model gets its text; return a dict", 0,
+        "newel: the tool 'f' returned Thing, which JSON has no form for: the model gets its text; return a dict",
+        0,
     ),
     "a tool that returns itself": code(
         "def f():\n    a = []\n    a.append(a)\n    return a\nroot_agent = Agent(name='a', model=calling, tools=[f])",
-        "newel: the result of the tool 'f' cannot be used: it is nested deeper than 64 levels, or holds itself", 0,
+        "newel: the result of the tool 'f' cannot be used: it is nested deeper than 64 levels, or holds itself",
+        0,
     ),
     "a callback that raises": code(
         "def cb(callback_context):\n    raise ValueError('boom')\n"
@@ -138,7 +140,8 @@ CASES: dict[str, Case] = {
     ),
     "a tool that is a number": code(
         "root_agent = Agent(name='a', model=model, tools=[3])",
-        "Error: 3 is not a tool: no adapter accepts it (adapters: functions, langchain)", 2,
+        "Error: 3 is not a tool: no adapter accepts it (adapters: functions, langchain)",
+        2,
     ),
     "a model that raises": code(
         "class M(ScriptedModel):\n    async def generate_content_async(self, r, stream=False):\n"
@@ -166,7 +169,8 @@ CASES: dict[str, Case] = {
     ),
     "an agent that returns": code(
         "class A(BaseAgent):\n    async def _run_async_impl(self, ctx):\n        return 'x'\nroot_agent = A(name='a')",
-        "A._run_async_impl is not an async generator: it must yield its events (agent.py:11)", 2,
+        "A._run_async_impl is not an async generator: it must yield its events (agent.py:11)",
+        2,
     ),
     "an agent that does nothing": code(
         "class A(BaseAgent): ...\nroot_agent = A(name='a')",
@@ -180,12 +184,14 @@ CASES: dict[str, Case] = {
     "a module that exits": code("raise SystemExit(3)\n", "cannot be imported: SystemExit: 3 (agent.py:11)", 2),
     "a misspelt root_agent": code(
         "root_agnt = Agent(name='a')\n",
-        "Error: app: agent has no `root_agent`; did you mean 'root_agnt'? (its agents: root_agnt); rename one", 2,
+        "Error: app: agent has no `root_agent`; did you mean 'root_agnt'? (its agents: root_agnt); rename one",
+        2,
     ),
     "a root_agent of another type": code("root_agent = 'x'\n", "`root_agent` is of type str, neither an agent nor", 2),
     "a misspelt field": code(
         "root_agent = Agent(name='a', instructon='x')\n",
-        "LlmAgent: there is no field 'instructon'; did you mean 'instruction'? (agent.py:11)", 2,
+        "LlmAgent: there is no field 'instructon'; did you mean 'instruction'? (agent.py:11)",
+        2,
     ),
     "a name with a space": code(
         "root_agent = Agent(name='my agent')\n", "LlmAgent: name: invalid agent name 'my agent': use letters", 2
@@ -195,10 +201,12 @@ CASES: dict[str, Case] = {
     "no name": agent("instruction: x\n", "root_agent.yaml:1: name is missing; add a line `name: ...`"),
     "an unknown class": agent("name: a\nagent_class: LmAgent\n", "the agent type 'LmAgent'; did you mean 'LlmAgent'?"),
     "an unknown tool": agent("name: a\ntools: [exit_lop]\n", "root_agent.yaml:2: no plugin provides the tool factory"),
-    "an unknown function": agent("name: a\ntools: [tools.ff]\n", "'tools.ff' does not exist; did you mean 'f'?",
-                                 tools="def f(): ...\n"),
-    "an unknown module": agent("name: a\ntools: [tool.f]\n", "root_agent.yaml:2: 'tool.f' is not allowed here",
-                               tools="def f(): ...\n"),
+    "an unknown function": agent(
+        "name: a\ntools: [tools.ff]\n", "'tools.ff' does not exist; did you mean 'f'?", tools="def f(): ...\n"
+    ),
+    "an unknown module": agent(
+        "name: a\ntools: [tool.f]\n", "root_agent.yaml:2: 'tool.f' is not allowed here", tools="def f(): ...\n"
+    ),
     "tools as a text": agent("name: a\ntools: exit_loop\n", "root_agent.yaml:2: tools: a list is expected, not str"),
     "a module of tools that fails": agent(
         "name: a\ntools: [tools.f]\n", "No module named 'nosuch' (tools.py:1)", tools="import nosuch\ndef f(): ...\n"
@@ -211,10 +219,14 @@ CASES: dict[str, Case] = {
     "an unknown file": agent("name: a\nsub_agents: [b.yaml]\n", "root_agent.yaml:2: config_path 'b.yaml': there is no"),
     "a tab": agent("name: a\n\ttools: []\n", "root_agent.yaml:2: found character '\\t' that cannot start any token;"),
     "an unset variable": agent("name: ${NEWEL_NOPE}\n", "the environment variable 'NEWEL_NOPE' is not set; set it"),
-    "a tool option": agent("name: a\ntools: [{tool: exit_loop, timout: 3}]\n",
-                           "unknown key 'timout' in tools.0; did you mean 'timeout'?"),
-    "an effect": agent("name: a\ntools: [{tool: tools.f, effect: pur}]\n", "there is no effect 'pur'; did you mean",
-                       tools="def f(): ...\n"),
+    "a tool option": agent(
+        "name: a\ntools: [{tool: exit_loop, timout: 3}]\n", "unknown key 'timout' in tools.0; did you mean 'timeout'?"
+    ),
+    "an effect": agent(
+        "name: a\ntools: [{tool: tools.f, effect: pur}]\n",
+        "there is no effect 'pur'; did you mean",
+        tools="def f(): ...\n",
+    ),
     # --- distributions --------------------------------------------------------------------------------------------
     "an unknown service": mine(
         "name: x\nextends: standard\nservices: {sessions: 'memory:'}\n",
@@ -250,7 +262,8 @@ CASES: dict[str, Case] = {
     "an empty distribution": mine("", "newel.yaml:1: a distribution is a mapping, not NoneType"),
     "extends as a list": mine("name: x\nextends: [adk]\n", "newel.yaml:2: extends: a string is expected, not a list"),
     "a distribution of nothing": mine(
-        "name: x\n", "unknown command 'run' (there are: plugins); the distribution 'x' has no commands, because the "
+        "name: x\n",
+        "unknown command 'run' (there are: plugins); the distribution 'x' has no commands, because the "
         "plugin 'commands' is not enabled: write `extends: standard`",
     ),
     "commands disabled": mine(
@@ -263,7 +276,8 @@ CASES: dict[str, Case] = {
     "a lock that is a list": Case("newel.lock is not a lock file (Input", YAML, {"newel.lock": "[]", "a.yaml": ""}),
     "a lock with texts": Case(
         "newel.lock is not a lock file (plugins.basic: Input should be",
-        YAML, {"newel.lock": '{"distribution": "x", "plugins": {"basic": "1"}}', "a.yaml": ""},
+        YAML,
+        {"newel.lock": '{"distribution": "x", "plugins": {"basic": "1"}}', "a.yaml": ""},
     ),
     "a lock of bytes": Case("newel.lock is not a lock file", YAML, {"newel.lock": b"\xff\xfe", "a.yaml": ""}),
     "a lock that is a folder": Case("newel.lock cannot be read: Is a dir", YAML, {"newel.lock/x": "", "a.yaml": ""}),
@@ -271,18 +285,25 @@ CASES: dict[str, Case] = {
     # --- commands -------------------------------------------------------------------------------------------------
     "a store without a scheme": Case(
         "write it as a URI, such as sqlite:///sessions.db",
-        (*YAML, "--sessions", "x.db"), {"a.yaml": "name: a\n"},
+        (*YAML, "--sessions", "x.db"),
+        {"a.yaml": "name: a\n"},
     ),
-    "an unknown model": Case("unknown model 'gemni:x'; did you mean 'gemini:'?", (*YAML, "--model", "gemni:x"),
-                             {"a.yaml": "name: a\n"}),
-    "an unknown option": Case("No such option '--modle'. Did you mean '--model'?", (*YAML, "--modle", "demo:"),
-                              {"a.yaml": "name: a\n"}),
+    "an unknown model": Case(
+        "unknown model 'gemni:x'; did you mean 'gemini:'?", (*YAML, "--model", "gemni:x"), {"a.yaml": "name: a\n"}
+    ),
+    "an unknown option": Case(
+        "No such option '--modle'. Did you mean '--model'?", (*YAML, "--modle", "demo:"), {"a.yaml": "name: a\n"}
+    ),
     "no message": Case("Missing argument 'MESSAGE'.", ("run", "a.yaml"), {"a.yaml": "name: a\n"}),
-    "an empty message": Case("the message is empty; write it after the agent", ("run", "a.yaml", " "),
-                             {"a.yaml": "name: a\n"}),
+    "an empty message": Case(
+        "the message is empty; write it after the agent", ("run", "a.yaml", " "), {"a.yaml": "name: a\n"}
+    ),
     "an unknown agent": Case("there is no agent 'agent'; did you mean 'agnt'?", ("run", "agent", "x"), {"agnt/x": ""}),
-    "an unknown distribution": Case("unknown distribution 'standrd'; did you mean 'standard'?",
-                                    (*YAML, "--distribution", "standrd"), {"a.yaml": "name: a\n"}),
+    "an unknown distribution": Case(
+        "unknown distribution 'standrd'; did you mean 'standard'?",
+        (*YAML, "--distribution", "standrd"),
+        {"a.yaml": "name: a\n"},
+    ),
     "an unknown command": Case("unknown command 'rum'; did you mean 'run'?", ("rum",)),
     "an unknown plugin": Case("no plugin 'contens' is installed; did you mean 'conten", ("plugins", "why", "contens")),
     # --- installed plugins ----------------------------------------------------------------------------------------
@@ -305,15 +326,20 @@ CASES: dict[str, Case] = {
     ),
     "a processor that is a text": plugin(
         processor("run = 'x'"),
-        "the plugin 'odd': register_request_processors returned 'odd' with run='x', which cannot be called", status=2,
+        "the plugin 'odd': register_request_processors returned 'odd' with run='x', which cannot be called",
+        status=2,
     ),
     "a processor of other arguments": plugin(
         processor("async def run(request): ..."), "with run=run(request), which must take (ctx, request)", status=2
     ),
     "an anchor as a text": plugin(
-        registers("request_processors", "RequestProcessor(name='odd', run=run, after='contents')",
-                  "async def run(ctx, request): ..."),
-        "returned 'odd' with after='contents'; write after=('contents',)", status=2,
+        registers(
+            "request_processors",
+            "RequestProcessor(name='odd', run=run, after='contents')",
+            "async def run(ctx, request): ...",
+        ),
+        "returned 'odd' with after='contents'; write after=('contents',)",
+        status=2,
     ),
     "a question about an agent that raises": plugin(
         processor("async def run(ctx, request): ...", applies_to="lambda agent: agent.nope"),
@@ -330,12 +356,17 @@ CASES: dict[str, Case] = {
     "a policy of nothing": plugin(
         registers("tool_policies", "ToolPolicy(name='odd', wrap=lambda call: None, after=('tool_results',))"),
         f"the tool policy 'odd' {ODD}: register_tool_policies.<locals>.<lambda> (odd_module.py:10) returned NoneType; "
-        "it must return a function", status=2,
+        "it must return a function",
+        status=2,
     ),
     "a policy that raises": plugin(
-        registers("tool_policies", "ToolPolicy(name='odd', wrap=wrap, after=('tool_results',))",
-                  "def wrap(call):\n    raise ValueError('boom')"),
-        f"ValueError: boom (odd_module.py:8 in wrap); raised in the tool policy 'odd' {ODD}", status=2,
+        registers(
+            "tool_policies",
+            "ToolPolicy(name='odd', wrap=wrap, after=('tool_results',))",
+            "def wrap(call):\n    raise ValueError('boom')",
+        ),
+        f"ValueError: boom (odd_module.py:8 in wrap); raised in the tool policy 'odd' {ODD}",
+        status=2,
     ),
     "a hook that raises": plugin(
         "@hookimpl\ndef before_run_callback(invocation_context):\n    raise ValueError('boom')",
@@ -348,7 +379,8 @@ CASES: dict[str, Case] = {
     ),
     "a hook that is not marked": plugin(
         "def before_run_callback(invocation_context): ...",
-        "the plugin 'odd' has hooks without @hookimpl of newel_kernel, which are never called: before_run_c", status=2,
+        "the plugin 'odd' has hooks without @hookimpl of newel_kernel, which are never called: before_run_c",
+        status=2,
     ),
     "a prologue that raises": plugin(
         registers("prologues", "Prologue(name='odd', run=run)", "async def run(ctx):\n    raise ValueError('boom')"),
@@ -359,59 +391,77 @@ CASES: dict[str, Case] = {
         f"the prologue 'odd' {ODD}: run (odd_module.py:7) returned str; it must return a list of events or None",
     ),
     "a provider that raises": plugin(
-        registers("model_providers", "ModelProvider(name='odd', create=create)",
-                  "def create(address):\n    raise ValueError('boom')"),
+        registers(
+            "model_providers",
+            "ModelProvider(name='odd', create=create)",
+            "def create(address):\n    raise ValueError('boom')",
+        ),
         "the plugin 'odd' (newel-odd 1.0) cannot make the model 'odd:x': ValueError: boom (odd_module.py:8 in create)",
-        (*YAML, "--model", "odd:x"), 2,
+        (*YAML, "--model", "odd:x"),
+        2,
     ),
     "a provider of nothing": plugin(
         registers("model_providers", "ModelProvider(name='odd', create=lambda address: None)"),
         "the plugin 'odd' (newel-odd 1.0) made NoneType of the address 'odd:x'; `create` must return a BaseLlm",
-        (*YAML, "--model", "odd:x"), 2,
+        (*YAML, "--model", "odd:x"),
+        2,
     ),
     "a store that raises": plugin(
-        registers("session_backends", "SessionBackend(name='odd', open=open)",
-                  "def open(uri):\n    raise ValueError('boom')"),
+        registers(
+            "session_backends", "SessionBackend(name='odd', open=open)", "def open(uri):\n    raise ValueError('boom')"
+        ),
         f"ValueError: boom (odd_module.py:8 in open); raised in the session backend 'odd' {ODD}",
         (*YAML, "--sessions", "odd:x"),
     ),
     "a store of nothing": plugin(
         registers("session_backends", "SessionBackend(name='odd', open=lambda uri: None)"),
         f"the session backend 'odd' {ODD}: open('odd:x') returned None; it must return a store",
-        (*YAML, "--sessions", "odd:x"), 2,
+        (*YAML, "--sessions", "odd:x"),
+        2,
     ),
     "a command that does not load": plugin(
         registers("commands", "Command(name='odd', load=lambda: 1 / 0)"),
         "the command 'odd' cannot be loaded: ZeroDivisionError: division by zero (odd_module.py:10 in <lambda>)",
-        ("odd",), 2,
+        ("odd",),
+        2,
     ),
     "a command that fails": plugin(
-        registers("commands", "Command(name='odd', load=lambda: odd)",
-                  "import click\n@click.command()\ndef odd():\n    1 / 0"),
+        registers(
+            "commands", "Command(name='odd', load=lambda: odd)", "import click\n@click.command()\ndef odd():\n    1 / 0"
+        ),
         "the command 'odd' failed: ZeroDivisionError: division by zero (odd_module.py:10 in odd); --debug shows",
         ("odd",),
     ),
     "a factory of no tool": plugin(
         registers("tool_factories", "ToolFactory(name='odd', create=lambda: None)"),
         "a.yaml:2: NoneType is not a tool; name a function, a tool or a toolset",
-        status=2, agent="name: a\ntools: [odd]\n",
+        status=2,
+        agent="name: a\ntools: [odd]\n",
     ),
     "an adapter of no tool": plugin(
         registers("tool_adapters", "ToolAdapter(name='odd', accepts=callable, adapt=lambda entry: 'x')"),
-        "a tool adapter returned str for <function f", command=("run", "m:root_agent", "hi"), status=1,
+        "a tool adapter returned str for <function f",
+        command=("run", "m:root_agent", "hi"),
+        status=1,
     ),
     "an observer that raises": plugin(
-        registers("observers", "Observer(name='odd', notify=notify)",
-                  "def notify(signal):\n    raise ValueError('boom')"),
-        f"newel: the observer 'odd' {ODD} failed: ValueError: boom (odd_module.py:8 in notify)", status=0,
+        registers(
+            "observers", "Observer(name='odd', notify=notify)", "def notify(signal):\n    raise ValueError('boom')"
+        ),
+        f"newel: the observer 'odd' {ODD} failed: ValueError: boom (odd_module.py:8 in notify)",
+        status=0,
     ),
     "an observer that is told nothing": plugin(
         registers("observers", "Observer(name='odd', notify=lambda: None)"),
-        "the plugin 'odd': register_observers returned 'odd' with notify=", status=2,
+        "the plugin 'odd': register_observers returned 'odd' with notify=",
+        status=2,
     ),
     "an observer that does not know whether it wants to watch": plugin(
-        registers("observers", "Observer(name='odd', notify=print, wanted=wanted)",
-                  "def wanted():\n    raise ValueError('boom')"),
+        registers(
+            "observers",
+            "Observer(name='odd', notify=print, wanted=wanted)",
+            "def wanted():\n    raise ValueError('boom')",
+        ),
         f"ValueError: boom (odd_module.py:8 in wanted); raised in the observer 'odd' {ODD}",
     ),
     "a hook policy that gives nothing": plugin(
@@ -419,21 +469,27 @@ CASES: dict[str, Case] = {
         "from newel_compose import HookPolicy\n"
         + registers("hook_policies", "HookPolicy(name='odd', wrap=lambda bound: None)"),
         f"the hook policy 'odd' {ODD}: register_hook_policies.<locals>.<lambda> (odd_module.py:13) returned NoneType; "
-        "it must return a Bound", status=2,
+        "it must return a Bound",
+        status=2,
     ),
     "a hook policy that raises": plugin(
         "@hookimpl\ndef before_run_callback(invocation_context): ...\nfrom newel_compose import HookPolicy\n"
-        + registers("hook_policies", "HookPolicy(name='odd', wrap=wrap)",
-                    "def wrap(bound):\n    raise ValueError('boom')"),
-        f"ValueError: boom (odd_module.py:11 in wrap); raised in the hook policy 'odd' {ODD}", status=2,
+        + registers(
+            "hook_policies", "HookPolicy(name='odd', wrap=wrap)", "def wrap(bound):\n    raise ValueError('boom')"
+        ),
+        f"ValueError: boom (odd_module.py:11 in wrap); raised in the hook policy 'odd' {ODD}",
+        status=2,
     ),
-}  # fmt: skip
+}
 CASES["an adapter of no tool"] = Case(
-    **{**CASES["an adapter of no tool"].__dict__, "files": {
-        **CASES["an adapter of no tool"].files,
-        "m.py": PRELUDE + "def f(): ...\nroot_agent = Agent(name='a', model=model, tools=[f])\n",
-    }},
-)  # fmt: skip
+    **{
+        **CASES["an adapter of no tool"].__dict__,
+        "files": {
+            **CASES["an adapter of no tool"].files,
+            "m.py": PRELUDE + "def f(): ...\nroot_agent = Agent(name='a', model=model, tools=[f])\n",
+        },
+    },
+)
 
 
 @pytest.fixture(autouse=True)
@@ -521,8 +577,9 @@ def test_a_pipe_that_is_closed_ends_in_silence(project: Any) -> None:
 def test_control_c_leaves_without_a_traceback_although_a_tool_never_returns(project: Any) -> None:
     case = code(
         "import time\ndef f():\n    open('begun', 'w').close()\n    time.sleep(3600)\n"
-        "root_agent = Agent(name='a', model=calling, tools=[f])", "",
-    )  # fmt: skip
+        "root_agent = Agent(name='a', model=calling, tools=[f])",
+        "",
+    )
     prepare(project, case)
     process = subprocess.Popen(
         [sys.executable, "-m", "newel.cli.main", *RUN], cwd=project.path, stderr=subprocess.PIPE, text=True

@@ -56,14 +56,20 @@ def test_a_wrong_file_is_one_line_and_status_2(project: Any, text: str, message:
 
 
 def test_the_schema(project: Any) -> None:
-    project.install("more-tools", {"more": "more_tools"}, {"more_tools": """
+    project.install(
+        "more-tools",
+        {"more": "more_tools"},
+        {
+            "more_tools": """
         from newel.tools.kinds import ToolFactory
         from newel_kernel import hookimpl
 
         @hookimpl
         def register_tool_factories():
             return [ToolFactory(name="measure", create=lambda: None)]
-    """})  # fmt: skip
+    """
+        },
+    )
     schema = json.loads(project.newel("schema").stdout)
     names = schema["$defs"]["tool"]["anyOf"][0]["anyOf"][0]["enum"]
     assert {"measure", "google_search"} <= set(names)

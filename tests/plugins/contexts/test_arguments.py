@@ -65,7 +65,8 @@ def no_arguments() -> str:
 LINE = no_arguments.__code__.co_firstlineno
 WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "a name as the agent": (
-        lambda: run("a", "hi"), "the agent of a runner is 'a' (str), which is not an agent; give an agent, such as"
+        lambda: run("a", "hi"),
+        "the agent of a runner is 'a' (str), which is not an agent; give an agent, such as",
     ),
     "a class as the agent": (lambda: run(Agent, "hi"), "which is not an agent; give an object of it: LlmAgent(...)"),
     "an app as the agent": (lambda: run(App(name="x", root_agent=agent()), "hi"), "give an app as Runner(app=...)"),
@@ -77,7 +78,8 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         "session_service is 'sqlite:' (str); give an object; a URI belongs in newel.yaml, under services: session",
     ),
     "a class as the store": (
-        lambda: runner(session_service=InMemorySessionService), "give an object of it: InMemorySessionService(...)"
+        lambda: runner(session_service=InMemorySessionService),
+        "give an object of it: InMemorySessionService(...)",
     ),
     "a number as the artifacts": (lambda: runner(artifact_service=5), "artifact_service is 5 (int); give an object"),
     "a text as the plugins": (lambda: runner(plugins="x"), "plugins is 'x' (str); give a list of plugins: plugins="),
@@ -86,7 +88,8 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "a text as a set": (lambda: judged("x.evalset.json"), "evaluate got 'x' as an eval set; give an EvalSet, such as"),
     "a mapping as a set": (lambda: judged([{}]), "evaluate got {} as an eval set; give an EvalSet"),
     "a mapping as the evaluation's config": (
-        lambda: judged([], {"criteria": {}}), "evaluate got {'criteria': {}} as the config; give an EvalConfig("
+        lambda: judged([], {"criteria": {}}),
+        "evaluate got {'criteria': {}} as the config; give an EvalConfig(",
     ),
     "an option of runs": (
         lambda: judged([], repeat=3),
@@ -94,7 +97,8 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "an option that is misspelt": (lambda: judged([], run_fil="x"), "no option 'run_fil'; did you mean 'run_file'?"),
     "a name as the agent to judge": (
-        lambda: asyncio.run(evaluate("a", [])), "evaluate got 'a' as the agent; give an agent, or app="
+        lambda: asyncio.run(evaluate("a", [])),
+        "evaluate got 'a' as the agent; give an agent, or app=",
     ),
     "a number as a step's name": (
         lambda: compose("minimal", plugins=[Numbered()]),
@@ -112,16 +116,18 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "the class as the config": (lambda: events(run_config=RunConfig), "give a newel.agents.RunConfig(...)"),
     "a name as a tool's agent": (lambda: tool_of("a"), "AgentTool needs an agent, not 'a'; give the agent itself"),
     "a number as the instruction": (
-        lambda: agent(instruction=5), "5 is neither a text nor a function that returns one"
+        lambda: agent(instruction=5),
+        "5 is neither a text nor a function that returns one",
     ),
     "an instruction without a context": (
         lambda: agent(instruction=no_arguments),
         f"no_arguments (test_arguments.py:{LINE}) must take one argument, the context, but takes () -> ",
     ),
     "the same for the tree": (
-        lambda: agent(global_instruction=no_arguments), "must take one argument, the context, but takes () -> "
+        lambda: agent(global_instruction=no_arguments),
+        "must take one argument, the context, but takes () -> ",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("call", "says"), WRONG.values(), ids=WRONG)

@@ -39,10 +39,20 @@ def test_a_team(team: LlmAgent) -> None:
         ("researcher", "tool", "CrmToolset", ""),
     ]
     assert frames(picture) == {
-        "coordinator": None, "billing": None, "pipeline": None, "gather": "pipeline", "refine": "pipeline",
-        "publisher": "pipeline", "proofreader": "pipeline", "researcher": "gather", "archive": "gather",
-        "search": "gather", "CrmToolset": "gather", "writer": "refine", "critic": "refine",
-    }  # fmt: skip
+        "coordinator": None,
+        "billing": None,
+        "pipeline": None,
+        "gather": "pipeline",
+        "refine": "pipeline",
+        "publisher": "pipeline",
+        "proofreader": "pipeline",
+        "researcher": "gather",
+        "archive": "gather",
+        "search": "gather",
+        "CrmToolset": "gather",
+        "writer": "refine",
+        "critic": "refine",
+    }
     assert details(picture)["coordinator"] == "LlmAgent, gemini-2.5-flash"
     assert details(picture)["refine"] == "LoopAgent, at most 3 rounds"
     assert details(picture)["CrmToolset"] == "toolset, crm_…"
@@ -82,12 +92,18 @@ def test_nodes_of_other_kinds() -> None:
     worker = ParallelWorker(inner, name="all_of_them")
     picture = picture_of(Workflow(name="w", edges=[("START", Mine(name="mine", parallel_worker=True), tool, worker)]))
     assert details(picture) == {
-        "w": "Workflow", "START": "", "mine": "Mine, for each item", "helper": "tool",
-        "inner": "Workflow, as all_of_them, for each item", "last": "BaseNode",
-    }  # fmt: skip
+        "w": "Workflow",
+        "START": "",
+        "mine": "Mine, for each item",
+        "helper": "tool",
+        "inner": "Workflow, as all_of_them, for each item",
+        "last": "BaseNode",
+    }
     assert links(picture)[:3] == [
-        ("START", "next", "mine", ""), ("mine", "next", "helper", ""), ("helper", "next", "inner", ""),
-    ]  # fmt: skip
+        ("START", "next", "mine", ""),
+        ("mine", "next", "helper", ""),
+        ("helper", "next", "inner", ""),
+    ]
 
 
 def test_composites_with_nothing_in_them_are_boxes() -> None:

@@ -119,8 +119,11 @@ def test_svg_lays_boxes_out_apart(team: LlmAgent) -> None:
             shape = next(e for e in group.iter() if e.tag in (f"{SVG}path", f"{SVG}polygon"))
             numbers = [float(n) for n in re.findall(r"-?\d+\.?\d*", shape.get("d") or shape.get("points") or "")]
             spans[group.findtext(f"{SVG}title")] = (
-                min(numbers[::2]), max(numbers[::2]), min(numbers[1::2]), max(numbers[1::2])
-            )  # fmt: skip
+                min(numbers[::2]),
+                max(numbers[::2]),
+                min(numbers[1::2]),
+                max(numbers[1::2]),
+            )
     inner = [span for name, span in spans.items() if name not in ("pipeline", "gather", "refine")]
     assert len(inner) == 10
     for number, one in enumerate(inner):
@@ -170,9 +173,16 @@ def test_svg_shows_hostile_names_as_they_are(hostile: LlmAgent) -> None:
     text = svg(picture_of(hostile))
     root = ElementTree.fromstring(text)
     shown = {one.replace("\xa0", " ") for one in texts(root)}
-    for name in ('"];evil -> x [label="', "</text></svg><script>alert(1)</script>", "&lt;b&gt; &amp; & #35; #quot;",
-                 "back\\slash \\N \\G \\", "日本語 🚀 مرحبا", "\ufffdgnp.exe", "]]>",
-                 "a b \ufffdc\ufffd[31m"):  # fmt: skip
+    for name in (
+        '"];evil -> x [label="',
+        "</text></svg><script>alert(1)</script>",
+        "&lt;b&gt; &amp; & #35; #quot;",
+        "back\\slash \\N \\G \\",
+        "日本語 🚀 مرحبا",
+        "\ufffdgnp.exe",
+        "]]>",
+        "a b \ufffdc\ufffd[31m",
+    ):
         assert name in shown
     assert titles(root, "node")[0] == "Ünder_日本"
     assert "Ünder_日本 → end" in titles(root, "edge")

@@ -153,6 +153,13 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> None:
 def kit() -> Any:
     """The builders of this file."""
     return SimpleNamespace(
-        Answering=Answering, Judge=Judge, TABLE=TABLE, agent=agent, case=case, content=content, eval_set=eval_set,
-        find=find, turn=turn,
-    )  # fmt: skip
+        Answering=Answering,
+        Judge=Judge,
+        TABLE=TABLE,
+        agent=agent,
+        case=case,
+        content=content,
+        eval_set=eval_set,
+        find=find,
+        turn=turn,
+    )

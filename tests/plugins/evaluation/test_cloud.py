@@ -133,8 +133,10 @@ def test_safety_is_judged_by_the_service(cloud: Cloud, kit: Any, monkeypatch: py
     _, first, second = cloud.judged
     assert first["metrics"] == [{"predefinedMetricSpec": {"metricSpecName": "safety_v1"}}]
     assert first["instance"] == {
-        "prompt": {"text": "hello"}, "response": {"text": "hi there"}, "reference": {"text": "hi there"}
-    }  # fmt: skip
+        "prompt": {"text": "hello"},
+        "response": {"text": "hi there"},
+        "reference": {"text": "hi there"},
+    }
     assert second["instance"]["response"] == {"text": "x is a letter"}
     path, headers, _ = cloud.requests[0]
     assert (path, headers["x-goog-api-key"]) == ("/v1beta1/:evaluateInstances", SECRET)
@@ -149,8 +151,13 @@ def test_a_project_signs_in_with_a_key_file(
     private = rsa.generate_private_key(65537, 2048).private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    key = {"type": "service_account", "client_email": "a@b", "private_key": private.decode(), "project_id": "p",
-           "token_uri": f"{cloud.url}/token"}  # fmt: skip
+    key = {
+        "type": "service_account",
+        "client_email": "a@b",
+        "private_key": private.decode(),
+        "project_id": "p",
+        "token_uri": f"{cloud.url}/token",
+    }
     (tmp_path / "key.json").write_text(json.dumps(key))
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "key.json"))
     monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "p")
@@ -258,9 +265,7 @@ def test_a_user_speaks_by_a_model(kit: Any) -> None:
         spoken(kit, {"audio_model": kit.Judge("only words").address})
 
 
-def test_a_user_speaks_by_the_cloud(
-    cloud: Cloud, kit: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
-) -> None:  # fmt: skip
+def test_a_user_speaks_by_the_cloud(cloud: Cloud, kit: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "none.json"))
     with pytest.raises(ConfigurationError, match=r"no credentials for Google Cloud .*gcloud auth"):
         spoken(kit, {})
@@ -311,7 +316,9 @@ class Model(BaseLlm):
 root_agent = Agent(name="demo", model=Model(model="m"))
 """
 #: Prints how many MB more a command needs for many cases than for few.
-LARGER = PEAK + """
+LARGER = (
+    PEAK
+    + """
 import contextlib, json, os, pathlib, sys
 from newel.cli.group import cli
 
@@ -327,6 +334,7 @@ def needed(count):
 few = needed(5)
 print(needed(40) - few)
 """
+)
 
 
 @pytest.mark.parametrize("options", [["--print_detailed_results"], ["--eval_storage_uri", "gs://cases"]])

@@ -97,9 +97,13 @@ def test_unknown_keys_of_a_case_are_kept() -> None:
 def test_results_are_kept(kind: str, tmp_path: Path) -> None:
     manager = InMemoryEvalSetResultsManager() if kind == "memory" else LocalEvalSetResultsManager(tmp_path)
     result = EvalCaseResult(
-        eval_set_id="s", eval_id="c", final_eval_status=EvalStatus.PASSED, overall_eval_metric_results=[],
-        eval_metric_result_per_invocation=[], session_id="x",
-    )  # fmt: skip
+        eval_set_id="s",
+        eval_id="c",
+        final_eval_status=EvalStatus.PASSED,
+        overall_eval_metric_results=[],
+        eval_metric_result_per_invocation=[],
+        session_id="x",
+    )
     assert manager.list_eval_set_results("demo") == []
     manager.save_eval_set_result("demo", "s", [result])
     (name,) = manager.list_eval_set_results("demo")

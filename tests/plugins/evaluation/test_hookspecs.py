@@ -31,7 +31,6 @@ def test_each_hook_has_its_kind() -> None:
     assert {kind.hook for kind in plugin.register_kinds()} == {hook.__name__ for hook in HOOKS}
 
 
-
 @pytest.mark.parametrize(
     ("body", "words"),
     [

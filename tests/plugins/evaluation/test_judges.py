@@ -28,9 +28,7 @@ def run(*args: Any, **kwargs: Any) -> Any:
 
 
 def config(metric: str, judge: Any, **more: Any) -> EvalConfig:
-    criterion = LlmAsAJudgeCriterion.model_validate(
-        {"threshold": 0.5, "judge_model_options": judge.options(), **more}
-    )  # fmt: skip
+    criterion = LlmAsAJudgeCriterion.model_validate({"threshold": 0.5, "judge_model_options": judge.options(), **more})
     return EvalConfig(criteria={metric: criterion})
 
 

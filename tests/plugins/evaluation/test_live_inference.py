@@ -43,9 +43,15 @@ def live(kit: Any, script: list[Any], *turns: Any, seconds: int = 5, **more: Any
 def test_each_message_is_a_turn_of_one_connection(kit: Any) -> None:
     usage = GenerateContentResponseUsageMetadata(prompt_token_count=7, candidates_token_count=3)
     script = [
-        Heard("content"), CALL, Heard("results"), "x is a letter",
-        LlmResponse(turn_complete=True, usage_metadata=usage), Heard("content"), "hi there", TURN_COMPLETE,
-    ]  # fmt: skip
+        Heard("content"),
+        CALL,
+        Heard("results"),
+        "x is a letter",
+        LlmResponse(turn_complete=True, usage_metadata=usage),
+        Heard("content"),
+        "hi there",
+        TURN_COMPLETE,
+    ]
     unit, model = live(kit, script, kit.turn("look up x", "x is a letter"), kit.turn("hello", "hi there"))
     assert (unit.outcome, unit.result.error_message) == ("passed", None)
     first, second = [one.actual_invocation for one in unit.result.eval_metric_result_per_invocation]
@@ -63,10 +69,16 @@ def test_each_message_is_a_turn_of_one_connection(kit: Any) -> None:
 
 def test_what_is_spoken_is_judged_by_its_words(kit: Any) -> None:
     script = [
-        Heard("content"), Blob(data=b"\1\0" * 80, mime_type="audio/pcm;rate=24000"), says("hi ", finished=False),
-        says("there", finished=False), TURN_COMPLETE,
-        Heard("content"), says("hi", finished=False), says("hi there"), TURN_COMPLETE,
-    ]  # fmt: skip
+        Heard("content"),
+        Blob(data=b"\1\0" * 80, mime_type="audio/pcm;rate=24000"),
+        says("hi ", finished=False),
+        says("there", finished=False),
+        TURN_COMPLETE,
+        Heard("content"),
+        says("hi", finished=False),
+        says("hi there"),
+        TURN_COMPLETE,
+    ]
     unit, _ = live(kit, script, kit.turn("hello", "hi there"), kit.turn("hello", "hi there"))
     assert (unit.outcome, unit.result.error_message) == ("passed", None)
 
@@ -115,9 +127,7 @@ def test_the_last_agent_of_a_sequence_ends_the_run_and_its_turn(kit: Any) -> Non
     script = [Heard("content"), FunctionCall(name="task_completed", args={}), Heard("results"), TURN_COMPLETE]
     agent = SequentialAgent(name="steps", sub_agents=[kit.agent()])
     agent.sub_agents[0].model = ScriptedLiveModel(script)
-    config = EvalConfig(
-        criteria={"response_match_score": 0.0}, live_model_config=LiveModelConfig(timeout_seconds=5)
-    )  # fmt: skip
+    config = EvalConfig(criteria={"response_match_score": 0.0}, live_model_config=LiveModelConfig(timeout_seconds=5))
     run = asyncio.run(evaluate(agent, kit.eval_set(kit.case("a", kit.turn("hello", "hi there"))), config))
     assert (run.units[0].outcome, run.units[0].result.error_message) == ("passed", None)
 
@@ -126,13 +136,13 @@ def test_the_last_agent_of_a_sequence_ends_the_run_and_its_turn(kit: Any) -> Non
 @pytest.mark.parametrize("said", [[], ["hi "]])
 def test_the_task_of_an_agent_that_others_follow_ends_no_turn(kit: Any, said: list[str], nested: bool) -> None:
     first = [Heard("content"), FunctionCall(name="task_completed", args={}), Heard("results"), TURN_COMPLETE]
-    steps = [LlmAgent(name=name, model=ScriptedLiveModel(script)) for name, script in
-             (("one", first), ("two", [*said, CLOSED]))]  # fmt: skip
+    steps = [
+        LlmAgent(name=name, model=ScriptedLiveModel(script))
+        for name, script in (("one", first), ("two", [*said, CLOSED]))
+    ]
     head = SequentialAgent(name="head", sub_agents=[steps[0]]) if nested else steps[0]
     agent = SequentialAgent(name="steps", sub_agents=[head, steps[1]])
-    config = EvalConfig(
-        criteria={"response_match_score": 0.0}, live_model_config=LiveModelConfig(timeout_seconds=5)
-    )  # fmt: skip
+    config = EvalConfig(criteria={"response_match_score": 0.0}, live_model_config=LiveModelConfig(timeout_seconds=5))
     (unit,) = asyncio.run(evaluate(agent, kit.eval_set(kit.case("a", kit.turn("hello", "hi there"))), config)).units
     assert unit.outcome == "failed"
     assert "turn 1: the live connection ended before the agent had ended its turn" in unit.result.error_message
@@ -182,7 +192,9 @@ def test_a_cassette_holds_no_live_connection(kit: Any) -> None:
     with pytest.raises(ConfigurationError, match="leave --cassette out"):
         asyncio.run(
             evaluate(
-                kit.agent(), kit.eval_set(kit.case("a", kit.turn("hello"))), config,
+                kit.agent(),
+                kit.eval_set(kit.case("a", kit.turn("hello"))),
+                config,
                 options=RunOptions(cassette="record", cassette_file="x"),
             )
-        )  # fmt: skip
+        )

@@ -156,7 +156,7 @@ def test_11_partial_credit_comes_from_the_best_pairing(kit: Any) -> None:
 
 def test_12_a_failed_comparison_says_why_everywhere(
     kit: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:  # fmt: skip
+) -> None:
     turn = kit.turn("look up x", "x is a letter", calls=[("find", {"q": "z"})])
     done = run(kit.agent(), kit.eval_set(kit.case("a", turn)), run_file=tmp_path / "r.run.jsonl")
     why = "call 1: args.q: expected 'z', but it was 'x'"
@@ -180,8 +180,10 @@ def test_15_a_comparison_pairs_cases_and_corrects_for_many(kit: Any) -> None:
     found = compare(before, after)
     assert [case[1] for case in found.regressions] == [f"c{n}" for n in range(8)]
     assert ([c[1] for c in found.fixes], [c[1] for c in found.new], [c[1] for c in found.gone]) == (
-        ["fixed"], ["new"], ["gone"]
-    )  # fmt: skip
+        ["fixed"],
+        ["new"],
+        ["gone"],
+    )
     rate = found.changes[0]
     assert (rate.name, rate.p) == ("pass rate", pytest.approx(2 * 10 / 512))
     assert all(change.corrected >= change.p for change in found.changes)
@@ -205,8 +207,9 @@ def report(kit: Any) -> Report:
     table = {"hello": ["hi </script><b>there</b>"], "look up x": kit.TABLE["look up x"]}
     cases = kit.eval_set(
         kit.case("good", kit.turn("look up x", "x is a letter", calls=[("find", {"q": "x"})])),
-        kit.case("bad", kit.turn("hello", "no | way\x07")), kit.case("later", kit.turn("hello"), skip="later"),
-    )  # fmt: skip
+        kit.case("bad", kit.turn("hello", "no | way\x07")),
+        kit.case("later", kit.turn("hello"), skip="later"),
+    )
     done = run(kit.agent(table), cases)
     return Report(done.run_id, done.units)
 
@@ -246,14 +249,24 @@ def test_19_the_page_needs_nothing_else_and_holds_what_agents_say_as_data(report
 SET = {
     "eval_set_id": "s",
     "eval_cases": [
-        {"eval_id": name, "conversation": [{"user_content": {"role": "user", "parts": [{"text": "hi"}]},
-         "final_response": {"parts": [{"text": text}]}}], **more}
+        {
+            "eval_id": name,
+            "conversation": [
+                {
+                    "user_content": {"role": "user", "parts": [{"text": "hi"}]},
+                    "final_response": {"parts": [{"text": text}]},
+                }
+            ],
+            **more,
+        }
         for name, text, more in (
-            ("good", "hello", {"repeats": 2}), ("bad", "nothing of the kind", {}),
-            ("known", "wrong", {"xfail": "known"}), ("later", "x", {"skip": "later"}),
+            ("good", "hello", {"repeats": 2}),
+            ("bad", "nothing of the kind", {}),
+            ("known", "wrong", {"xfail": "known"}),
+            ("later", "x", {"skip": "later"}),
         )
     ],
-}  # fmt: skip
+}
 AGENT = """
 from newel.agents import LlmAgent
 from newel_kernel import BaseLlm, LlmResponse
@@ -292,10 +305,14 @@ for line in sys.argv[1:]:
 def pytest_in(folder: Path, *runs: str) -> list[tuple[int, str]]:
     """What runs of pytest with these arguments end with, one after another, and what they print."""
     done = subprocess.run(
-        [sys.executable, "-c", FORKED, *runs], cwd=folder, text=True, check=False,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        [sys.executable, "-c", FORKED, *runs],
+        cwd=folder,
+        text=True,
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         env={**os.environ, "PYTHONPATH": str(folder), "NO_COLOR": "1"},
-    )  # fmt: skip
+    )
     parts = re.split(r"^status (-?\d+)\n", done.stdout, flags=re.MULTILINE)
     assert (done.returncode, len(parts)) == (0, 2 * len(runs) + 1), done.stdout
     return [(int(status), text) for text, status in zip(parts[::2], parts[1::2], strict=False)]
@@ -457,9 +474,11 @@ def test_28_a_pair_is_judged_in_both_orders(kit: Any) -> None:
 def test_28_agreement_with_people_is_reported(kit: Any) -> None:
     labels = [(True, "hi there"), (True, "hi there"), (False, "no"), (True, "no")]
     cases = kit.eval_set(
-        *(kit.case(f"c{n}", kit.turn("hello", answer), human_label={"response_match_score": label})
-          for n, (label, answer) in enumerate(labels))
-    )  # fmt: skip
+        *(
+            kit.case(f"c{n}", kit.turn("hello", answer), human_label={"response_match_score": label})
+            for n, (label, answer) in enumerate(labels)
+        )
+    )
     done = run(kit.agent(), cases, EvalConfig(criteria={"response_match_score": 0.8}))
     assert summary_of(done.units).agreement == {"response_match_score": (pytest.approx(0.5), 4)}
 
@@ -488,7 +507,9 @@ def peak():
     return int(status.read_text().partition("VmHWM:")[2].split()[0]) // 1024
 """
 
-LIGHT = PEAK + """
+LIGHT = (
+    PEAK
+    + """
 import asyncio, sys
 from newel.agents import LlmAgent
 from newel.evaluation.local_eval_service import LocalEvalService
@@ -509,6 +530,7 @@ cases = [EvalCase(eval_id=f"c{n}", conversation=[turn] * 3) for n in range(20)]
 asyncio.run(evaluate(LlmAgent(name="a", model=Echo(model="e")), EvalSet(eval_set_id="s", eval_cases=cases)))
 print(peak())
 """
+)
 
 
 def test_30_an_import_loads_no_more_than_it_needs_and_a_run_has_little_memory() -> None:
@@ -521,7 +543,9 @@ def test_30_an_import_loads_no_more_than_it_needs_and_a_run_has_little_memory() 
 
 
 def test_30_five_thousand_cases_need_no_more_memory_than_fifty(tmp_path: Path) -> None:
-    code = PEAK + """
+    code = (
+        PEAK
+        + """
 import asyncio, sys
 from newel.agents import LlmAgent
 from newel.evaluation import EvalCase, EvalConfig, EvalSet, Invocation
@@ -551,9 +575,8 @@ async def main(count):
 few = asyncio.run(main(50))
 print(asyncio.run(main(COUNT)) - few)
 """.replace("COUNT", os.environ.get("NEWEL_EVAL_CASES", "1000"))
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False
-    )  # fmt: skip
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 12  # a case is some 20 kB of results: 20 MB if they were kept
 

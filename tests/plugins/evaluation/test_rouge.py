@@ -15,14 +15,36 @@ from newel.evaluation.stemmer import stem
 @pytest.mark.parametrize(
     ("word", "expected"),
     [
-        ("caresses", "caress"), ("ponies", "poni"), ("dies", "die"), ("cats", "cat"), ("feed", "feed"),
-        ("agreed", "agre"), ("plastered", "plaster"), ("motoring", "motor"), ("sing", "sing"), ("hopping", "hop"),
-        ("falling", "fall"), ("filing", "file"), ("happy", "happi"), ("enjoy", "enjoy"), ("relational", "relat"),
-        ("vietnamization", "vietnam"), ("formalize", "formal"), ("electrical", "electr"), ("adoption", "adopt"),
-        ("probate", "probat"), ("controll", "control"), ("dying", "die"), ("news", "news"), ("proceed", "proceed"),
-        ("flies", "fli"), ("dried", "dri"), ("died", "die"), ("apologies", "apolog"),
+        ("caresses", "caress"),
+        ("ponies", "poni"),
+        ("dies", "die"),
+        ("cats", "cat"),
+        ("feed", "feed"),
+        ("agreed", "agre"),
+        ("plastered", "plaster"),
+        ("motoring", "motor"),
+        ("sing", "sing"),
+        ("hopping", "hop"),
+        ("falling", "fall"),
+        ("filing", "file"),
+        ("happy", "happi"),
+        ("enjoy", "enjoy"),
+        ("relational", "relat"),
+        ("vietnamization", "vietnam"),
+        ("formalize", "formal"),
+        ("electrical", "electr"),
+        ("adoption", "adopt"),
+        ("probate", "probat"),
+        ("controll", "control"),
+        ("dying", "die"),
+        ("news", "news"),
+        ("proceed", "proceed"),
+        ("flies", "fli"),
+        ("dried", "dri"),
+        ("died", "die"),
+        ("apologies", "apolog"),
     ],
-)  # fmt: skip
+)
 def test_stems(word: str, expected: str) -> None:
     assert stem(word) == expected
 

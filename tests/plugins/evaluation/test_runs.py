@@ -38,9 +38,12 @@ def hello(kit: Any, *names: str, **fields: Any) -> Any:
 
 def child(code: str, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code), *args], capture_output=True, text=True, check=False,
+        [sys.executable, "-c", textwrap.dedent(code), *args],
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, **env},
-    )  # fmt: skip
+    )
 
 
 OFFLINE = """
@@ -77,15 +80,11 @@ def test_02_two_runs_write_the_same_bytes_in_file_order(kit: Any, tmp_path: Path
             for _ in range(50):
                 await asyncio.sleep(0)
 
-    config = EvalConfig(
-        criteria={"response_match_score": 0.8, "max_tool_calls": 9, "tool_trajectory_avg_score": 1.0}
-    )  # fmt: skip
+    config = EvalConfig(criteria={"response_match_score": 0.8, "max_tool_calls": 9, "tool_trajectory_avg_score": 1.0})
     cases = kit.eval_set(kit.case("late", kit.turn("look up x")), *hello(kit, "b", "a").eval_cases)
     texts = []
     for name in ("one", "two"):
-        done = run(
-            kit.agent(before_agent_callback=slow_first), cases, config, run_file=tmp_path / name / "r.run.jsonl"
-        )  # fmt: skip
+        done = run(kit.agent(before_agent_callback=slow_first), cases, config, run_file=tmp_path / name / "r.run.jsonl")
         names = [[one.metric_name for one in result.overall_eval_metric_results[:3]] for result in done.results]
         assert names == [list(config.criteria)] * 3
         texts.append(done.files["set1"].read_bytes())
@@ -165,9 +164,7 @@ def test_03_a_busy_judge_is_asked_again_when_it_says_so(kit: Any, monkeypatch: p
         await real(0)
 
     clock = [0.0]
-    monkeypatch.setattr(
-        "newel.evaluation.runs.engine.Limits", lambda limits: Limits(limits, lambda: clock[0], sleep)
-    )  # fmt: skip
+    monkeypatch.setattr("newel.evaluation.runs.engine.Limits", lambda limits: Limits(limits, lambda: clock[0], sleep))
     judge = kit.Judge(Busy(17.0), Busy(None), '{"is_the_agent_response_valid": "valid"}')
     criterion = LlmAsAJudgeCriterion(threshold=0.5, judge_model_options=judge.options())
     done = run(kit.agent(), hello(kit, "a"), EvalConfig(criteria={"final_response_match_v2": criterion}))
@@ -301,8 +298,9 @@ def test_05_a_case_is_durable_before_the_next_result(kit: Any, tmp_path: Path) -
     def look(_: Any) -> None:
         stored.append([r["case"] for _, _, r in records(path) if r.get("kind") == "result"])
 
-    done = run(kit.agent(), hello(kit, "a", "b", "c"), MATCH, run_file=path, on_result=look,
-               options=RunOptions(parallelism=1))  # fmt: skip
+    done = run(
+        kit.agent(), hello(kit, "a", "b", "c"), MATCH, run_file=path, on_result=look, options=RunOptions(parallelism=1)
+    )
     assert stored == [["a"], ["a", "b"], ["a", "b", "c"]]
     assert done.files["set1"].parent == tmp_path
 
@@ -363,9 +361,10 @@ def test_07_judges_and_simulated_users_are_on_it_too(kit: Any, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    "end", [b"", b"\r\n", b'\n{"key": "half a l\xc3', b'\r\n{"key": "half'],
+    "end",
+    [b"", b"\r\n", b'\n{"key": "half a l\xc3', b'\r\n{"key": "half'],
     ids=["none", "crlf", "cut in a letter", "cut after crlf"],
-)  # fmt: skip
+)
 def test_07_a_last_answer_counts_whatever_ends_its_line(kit: Any, tmp_path: Path, end: bytes) -> None:
     file = tmp_path / "calls.jsonl"
     cases = kit.eval_set(kit.case("a", kit.turn("look up x")))
@@ -428,19 +427,28 @@ def test_16_thresholds_of_case_and_turn_come_first(kit: Any) -> None:
     cases = kit.eval_set(
         kit.case("config", wrong),
         kit.case("own", wrong, criteria={"response_match_score": 0.4}),
-        kit.case("turn", wrong, kit.turn("hello", "hi there"), criteria={"response_match_score": 0.4},
-                 turn_criteria={0: {"response_match_score": 0.9}}),
+        kit.case(
+            "turn",
+            wrong,
+            kit.turn("hello", "hi there"),
+            criteria={"response_match_score": 0.4},
+            turn_criteria={0: {"response_match_score": 0.9}},
+        ),
         kit.case("skipped", wrong, skip="later"),
         kit.case("expected", wrong, xfail="known"),
         kit.case("surprise", kit.turn("hello", "hi there"), xfail=True),
         criteria={"response_match_score": 0.6},
-    )  # fmt: skip
+    )
     done = run(kit.agent(), cases, EvalConfig(criteria={"response_match_score": 0.1}))
     outcomes = {unit.key[1]: unit.outcome for unit in done.units}
     assert outcomes == {
-        "config": "failed", "own": "passed", "turn": "failed", "skipped": "skipped", "expected": "xfailed",
+        "config": "failed",
+        "own": "passed",
+        "turn": "failed",
+        "skipped": "skipped",
+        "expected": "xfailed",
         "surprise": "xpassed",
-    }  # fmt: skip
+    }
     tagged = kit.eval_set(*hello(kit, "a1", "a2").eval_cases, *hello(kit, "b1", tags=["slow"]).eval_cases)
     for options, ids in (({"tags": ("slow",)}, ["b1"]), ({"cases": ("a*",)}, ["a1", "a2"])):
         assert [u.key[1] for u in run(kit.agent(), tagged, MATCH, options=RunOptions(**options)).units] == ids
@@ -572,7 +580,7 @@ def test_26_effects_need_leave_however_an_evaluation_is_started(kit: Any, monkey
     async def assert_in_test(allowed: bool) -> None:
         await AgentEvaluator.evaluate_eval_set(
             "paying_agent", cases, eval_config=MATCH, num_runs=1, allow_effects=allowed
-        )  # fmt: skip
+        )
 
     async def search(allowed: bool) -> None:
         names = {"app_name": "demo", "train_eval_set": "set1"}
@@ -652,7 +660,7 @@ def test_a_slim_run_says_the_same_and_keeps_no_turns(kit: Any, tmp_path: Path) -
     )
     runs = [
         run(kit.agent(), cases, MATCH, run_file=tmp_path / f"{slim}.run.jsonl", slim=slim) for slim in (False, True)
-    ]  # fmt: skip
+    ]
     whole, slim = [summary_of(one.units) for one in runs]
     assert (slim.sets, slim.pass_rate, slim.metrics) == (whole.sets, whole.pass_rate, whole.metrics)
     assert [one.overall_eval_metric_results[:1] for one in runs[1].results[2:]] == [

@@ -93,9 +93,7 @@ def test_another_number_of_turns_is_refused(kit: Any) -> None:
         (result,) = await inferred(evaluation)
         result.inferences = (result.inferences or []) * 2
         metric = EvalMetric(metric_name="response_match_score", threshold=0.5)
-        request = EvaluateRequest(
-            inference_results=[result], evaluate_config=EvaluateConfig(eval_metrics=[metric])
-        )  # fmt: skip
+        request = EvaluateRequest(inference_results=[result], evaluate_config=EvaluateConfig(eval_metrics=[metric]))
         async for _ in evaluation.evaluate(request):
             pass
 
@@ -127,9 +125,7 @@ def test_the_service_keeps_nothing_that_it_gave_away(kit: Any, tmp_path: Path) -
         (one,) = await inferred(service(kit, cases[0]))
         config = EvaluateConfig(eval_metrics=[EvalMetric(metric_name="response_match_score", threshold=0.5)])
         again = [one.model_copy(update={"eval_case_id": case.eval_id}) for case in cases]
-        judged = await peak_of(
-            evaluation.evaluate(EvaluateRequest(inference_results=again, evaluate_config=config))
-        )  # fmt: skip
+        judged = await peak_of(evaluation.evaluate(EvaluateRequest(inference_results=again, evaluate_config=config)))
         return ran, judged
 
     asyncio.run(peaks(5))  # what is made once is there
@@ -171,10 +167,12 @@ def test_results_that_cannot_be_written_are_given_all_the_same(kit: Any, tmp_pat
 
     async def run() -> None:
         evaluation = service(
-            kit, kit.case("a", kit.turn("hello")), kit.case("b", kit.turn("hello")),
+            kit,
+            kit.case("a", kit.turn("hello")),
+            kit.case("b", kit.turn("hello")),
             root_agent=kit.agent(before_agent_callback=odd),
             eval_set_results_manager=LocalEvalSetResultsManager(tmp_path),
-        )  # fmt: skip
+        )
         request = EvaluateRequest(
             inference_results=await inferred(evaluation), evaluate_config=EvaluateConfig(eval_metrics=[])
         )
@@ -189,9 +187,12 @@ def test_results_that_cannot_be_written_are_given_all_the_same(kit: Any, tmp_pat
 def test_results_for_which_there_is_no_room_are_one_error(tmp_path: Path) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     result = EvalCaseResult(
-        final_eval_status=EvalStatus.PASSED, overall_eval_metric_results=[], eval_metric_result_per_invocation=[],
-        session_id="s", eval_id="few letters, which wait in a buffer",
-    )  # fmt: skip
+        final_eval_status=EvalStatus.PASSED,
+        overall_eval_metric_results=[],
+        eval_metric_result_per_invocation=[],
+        session_id="s",
+        eval_id="few letters, which wait in a buffer",
+    )
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
     try:
         pending = LocalEvalSetResultsManager(tmp_path).pending("demo", "set1")

@@ -30,11 +30,15 @@ A, B = ("a", {"i": 1}), ("b", {"j": 2})
 @pytest.mark.parametrize(
     ("made", "wanted", "mode", "score"),
     [
-        ([A], [A, B], "SUBSET", 1), ([A, A], [A, B], "SUBSET", 0), ([], [A], "SUBSET", 1),
+        ([A], [A, B], "SUBSET", 1),
+        ([A, A], [A, B], "SUBSET", 0),
+        ([], [A], "SUBSET", 1),
         ([B, A], [A, B], "SUBSET", 1),
-        ([B, A], [A], "SUPERSET", 1), ([B], [A], "SUPERSET", 0), ([A], [A, A], "SUPERSET", 0),
+        ([B, A], [A], "SUPERSET", 1),
+        ([B], [A], "SUPERSET", 0),
+        ([A], [A, A], "SUPERSET", 0),
     ],
-)  # fmt: skip
+)
 def test_modes_of_our_own(made: list[Any], wanted: list[Any], mode: str, score: float, kit: Any) -> None:
     assert judged(kit, made, wanted, match_type=mode).score == score
 

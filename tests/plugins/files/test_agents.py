@@ -138,7 +138,8 @@ WRONG = {
     "tools no list": ("name: x\ntools: clock\n", "2: tools: a list is expected, not str"),
     "tool no name": ("name: x\ntools:\n  - nam: clock\n", "3: tools.0.name is missing; "),
     "bad tool args": (
-        "name: x\ntools:\n  - name: clock\n    args: {zon: X}\n", "4: 'clock' cannot be made of these args: TypeError",
+        "name: x\ntools:\n  - name: clock\n    args: {zon: X}\n",
+        "4: 'clock' cannot be made of these args: TypeError",
     ),
     "text wanted": ("name: x\ninstruction:\n  a: b\n", "2: instruction: a text is expected, not dict"),
     "model wanted": ("name: x\nmodel: [a]\n", "2: model: a text is expected, not list"),
@@ -170,7 +171,8 @@ WRONG = {
         "3: sub_agents.0: Only one of `code` or `config_path` should be provided",
     ),
     "ref none": (
-        "name: x\nsub_agents:\n  - {}\n", "3: sub_agents.0: Exactly one of `code` or `config_path` must be provided",
+        "name: x\nsub_agents:\n  - {}\n",
+        "3: sub_agents.0: Exactly one of `code` or `config_path` must be provided",
     ),
     "ref text": ("name: x\nsub_agents: [a]\n", "2: an agent is written `config_path: file.yaml` or"),
     "ref absolute": ("name: x\nsub_agents:\n  - config_path: /etc/passwd.yaml\n", "3: config_path '/etc/passwd.yaml'"),
@@ -181,7 +183,7 @@ WRONG = {
         "name: x\nsub_agents:\n  - config_path: root_agent.yaml\n",
         "3: agent files refer to each other in a circle (root_agent.yaml -> root_agent.yaml)",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)

@@ -164,7 +164,9 @@ def test_code_of_the_wrong_kind(folder: Any, text: str, message: str) -> None:
 
 
 def test_a_tool_class_is_instantiated(folder: Any) -> None:
-    folder.write("tools.py", """
+    folder.write(
+        "tools.py",
+        """
         from newel.tools import BaseTool
 
         class Own(BaseTool):
@@ -172,7 +174,8 @@ def test_a_tool_class_is_instantiated(folder: Any) -> None:
                 super().__init__(name="own", description="Mine.")
 
         instance = Own()
-    """)  # fmt: skip
+    """,
+    )
     agent = folder.load("name: x\ntools: [tools.Own, tools.instance]\n")
     assert [t.name for t in agent.tools] == ["own", "own"]
 
@@ -182,10 +185,34 @@ def test_there_is_no_package_to_import_from_nowhere(tmp_path: Path) -> None:
         AppCode(tmp_path).find("function")
 
 
-_PARTS = st.sampled_from([
-    "weather", "tools", "sub", "inner", "f", "Box", "os", "sys", "system", "tripwire", "go", "_private", "__init__",
-    "__class__", "__globals__", "__builtins__", "", " ", "..", "/", "tools.py", "nested/module", "\0", "é",
-])  # fmt: skip
+_PARTS = st.sampled_from(
+    [
+        "weather",
+        "tools",
+        "sub",
+        "inner",
+        "f",
+        "Box",
+        "os",
+        "sys",
+        "system",
+        "tripwire",
+        "go",
+        "_private",
+        "__init__",
+        "__class__",
+        "__globals__",
+        "__builtins__",
+        "",
+        " ",
+        "..",
+        "/",
+        "tools.py",
+        "nested/module",
+        "\0",
+        "é",
+    ]
+)
 
 
 @settings(max_examples=100, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))

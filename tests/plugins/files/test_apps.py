@@ -128,7 +128,8 @@ WRONG = {
     "above": ("name: d\nroot_agent: ../a.yaml\n", "2: root_agent '../a.yaml' leaves the app's folder"),
     "itself": ("name: d\nroot_agent: app.yaml\n", "2: agent files refer to each other in a circle (app.yaml -> "),
     "nested setting": (
-        "name: d\nroot_agent: helper.yaml\ncontext_cache_config:\n  ttl_seconds: 0\n", "4: context_cache_config.ttl",
+        "name: d\nroot_agent: helper.yaml\ncontext_cache_config:\n  ttl_seconds: 0\n",
+        "4: context_cache_config.ttl",
     ),
     "half a window": (
         "name: d\nroot_agent: helper.yaml\nevents_compaction_config:\n  compaction_interval: 3\n",
@@ -152,7 +153,7 @@ WRONG = {
     "service": ("name: d\nroot_agent: helper.yaml\nsession_service: sqlite\n", "3: session_service: a URI is expected"),
     "no such service": ("name: d\nroot_agent: helper.yaml\nsession_service: 'nowhere:x'\n", "3: session_service: no "),
     "outside": ("name: d\nroot_agent: helper.yaml\nplugins: [os.system]\n", "3: 'os.system' is not allowed here"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)

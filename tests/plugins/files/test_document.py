@@ -84,8 +84,22 @@ def test_a_bomb_of_aliases_goes_off_nowhere(tmp_path: Path) -> None:
 def test_scalars_are_what_editors_take_them_for(tmp_path: Path) -> None:
     text = "a: [yes, no, on, 12:30, 2024-99-99, 1_000, true, ~, 010, 0x1F, 1e3, .5, -.inf, '3', \"true\"]\n"
     assert read(tmp_path, text).data["a"] == [
-        "yes", "no", "on", "12:30", "2024-99-99", "1_000", True, None, 10, 31, 1000.0, 0.5, float("-inf"), "3", "true",
-    ]  # fmt: skip
+        "yes",
+        "no",
+        "on",
+        "12:30",
+        "2024-99-99",
+        "1_000",
+        True,
+        None,
+        10,
+        31,
+        1000.0,
+        0.5,
+        float("-inf"),
+        "3",
+        "true",
+    ]
 
 
 def test_a_number_of_base_sixty_is_a_text(tmp_path: Path) -> None:

@@ -115,7 +115,10 @@ nodes:
 
 def test_nodes_and_every_kind_of_edge(graphs: Any) -> None:
     graphs.write("reader.yaml", "name: reader\n")
-    agent = graphs.load(graph(NODES + """\
+    agent = graphs.load(
+        graph(
+            NODES
+            + """\
 edges:
   - [START, classify, {urgent: urgent, 3: normal, true: [write, read], DEFAULT: inline}]
   - [[urgent, normal], join]
@@ -123,21 +126,31 @@ edges:
   - {from: read, to: [join, search], route: [a, b]}
   - {from_node: inline, to_node: join, route: DEFAULT_ROUTE}
 max_concurrency: 2
-"""))  # fmt: skip
+"""
+        )
+    )
     assert names(agent.edges) == [
-        ("__START__", "classify", {
-            "urgent": "urgent", 3: "normal", True: ("writer", "reader"), "__DEFAULT__": "inline",
-        }),
+        (
+            "__START__",
+            "classify",
+            {
+                "urgent": "urgent",
+                3: "normal",
+                True: ("writer", "reader"),
+                "__DEFAULT__": "inline",
+            },
+        ),
         (("urgent", "normal"), "join"),
         {"from": "writer", "to": "join", "route": None},
         {"from": "reader", "to": "join", "route": ["a", "b"]},
         {"from": "reader", "to": "google_search", "route": ["a", "b"]},
         {"from": "inline", "to": "join", "route": "__DEFAULT__"},
-    ]  # fmt: skip
+    ]
     urgent, normal = agent.edges[1][0]
     assert (urgent.subject.__name__, urgent.options) == (
-        "urgent", {"timeout": 3, "retry_config": RetryConfig(max_attempts=2)},
-    )  # fmt: skip
+        "urgent",
+        {"timeout": 3, "retry_config": RetryConfig(max_attempts=2)},
+    )
     assert normal.options == {"parallel_worker": True}
     assert agent.edges[0][2]["urgent"] is urgent  # one node, however often it is named
     assert agent.edges[3].from_node.options == {"rerun_on_resume": True}
@@ -146,14 +159,16 @@ max_concurrency: 2
 
 
 def test_nodes_where_they_stand(graphs: Any) -> None:
-    agent = graphs.load(graph("""\
+    agent = graphs.load(
+        graph("""\
 edges:
   - [START, parts.classify, {name: draft, instruction: Write.}, writer.yaml]
   - - writer
     - {name: gather, agent_class: JoinNode}
     - {agent_class: FunctionNode, name: last, func_code: parts.normal}
   - {from: classify, to: last, route: "yes"}
-"""))  # fmt: skip
+""")
+    )
     assert names(agent.edges) == [
         ("__START__", "classify", "draft", "writer"),
         ("writer", "gather", "last"),
@@ -163,7 +178,8 @@ edges:
 
 
 def test_options_of_workers_and_of_graphs_within_graphs(graphs: Any) -> None:
-    agent = graphs.load(graph("""\
+    agent = graphs.load(
+        graph("""\
 nodes:
   work: {function: parts.urgent, parallel_worker: true, max_parallel_workers: 2}
   inner:
@@ -173,7 +189,8 @@ nodes:
     edges: [[START, parts.normal]]
   writer: {config_path: writer.yaml, timeout: 5}
 edges: [[START, work, inner, writer]]
-"""))  # fmt: skip
+""")
+    )
     _, work, inner, writer = agent.edges[0]
     assert work.options == {"parallel_worker": True, "max_concurrency": 2}
     assert (inner.timeout, inner.max_concurrency, names(inner.edges)) == (3, 4, [("__START__", "normal")])
@@ -192,7 +209,8 @@ def test_routes_are_texts_where_they_look_like_it(graphs: Any) -> None:
 
 
 def test_nodes_as_a_list_and_names_before_their_nodes(graphs: Any) -> None:
-    agent = graphs.load(graph("""\
+    agent = graphs.load(
+        graph("""\
 nodes:
   - {name: one, function: parts.classify}
 edges:
@@ -200,7 +218,8 @@ edges:
   - {from: one, to: two}
   - [two, three]
   - [{name: two, function: parts.urgent}, {name: three, function: parts.normal}]
-"""))  # fmt: skip
+""")
+    )
     assert [edge["to"] for edge in names(agent.edges)[:2]] == ["one", "two"]
     assert agent.edges[1].to_node is agent.edges[2][0]
 
@@ -247,7 +266,7 @@ WRONG = {
         "nodes:\n  a: {function: parts.urgent, retry_config: {max_atempts: 1}}\nedges: [[START, a]]\n",
         "4: 'a' cannot be made of these args: TypeError",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)

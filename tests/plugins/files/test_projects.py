@@ -28,12 +28,15 @@ class Project:
         self.write("shop_project/__init__.py", "")
         self.write("shop_project/tools.py", "calls = []\ndef f(): calls.append(1)\n")
         self.write("shop_project/agents/__init__.py", "")
-        self.write("shop_project/agents/code.py", """
+        self.write(
+            "shop_project/agents/code.py",
+            """
             from newel import Agent
             from shop_project.tools import f
 
             code_agent = Agent(name="coder", tools=[f])
-        """)  # fmt: skip
+        """,
+        )
 
     def write(self, name: str, text: str) -> Path:
         file = self.root / name

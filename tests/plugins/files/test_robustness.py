@@ -54,10 +54,38 @@ GRAPH: dict[str, Any] = {
     ],
 }
 CODE = "def f(a: int = 1): ...\ndef g(n):\n    def made(callback_context, llm_request): ...\n    return made\n"
-_LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12) | st.sampled_from([
-    "${", "${X}", "$${", "child.yaml", "../x.yaml", "/x.yaml", "a\0.yaml", "code.f", "code.", ".", "AgentTool",
-    "os.system", "LoopAgent", "Workflow", "LangGraphAgent", "{", "name", "args", "config_path", "START", "x" * 5000,
-])  # fmt: skip
+_LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=12)
+    | st.sampled_from(
+        [
+            "${",
+            "${X}",
+            "$${",
+            "child.yaml",
+            "../x.yaml",
+            "/x.yaml",
+            "a\0.yaml",
+            "code.f",
+            "code.",
+            ".",
+            "AgentTool",
+            "os.system",
+            "LoopAgent",
+            "Workflow",
+            "LangGraphAgent",
+            "{",
+            "name",
+            "args",
+            "config_path",
+            "START",
+            "x" * 5000,
+        ]
+    )
+)
 JUNK = st.recursive(
     _LEAVES,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_LEAVES.map(str), inner, max_size=3),

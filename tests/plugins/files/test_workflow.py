@@ -69,9 +69,12 @@ def run(folder: Path, text: str, message: str) -> list[Any]:
     composition = compose("adk")
     agent = from_config(file, composition=composition)
     runner = Runner(
-        agent=agent, app_name="x", session_service=InMemorySessionService(), auto_create_session=True,
+        agent=agent,
+        app_name="x",
+        session_service=InMemorySessionService(),
+        auto_create_session=True,
         composition=composition,
-    )  # fmt: skip
+    )
 
     async def go() -> list[Any]:
         events = [e async for e in runner.run_async(user_id="u", session_id="s", new_message=message)]

@@ -74,9 +74,13 @@ class Talk(Conversation):
         self.artifacts = InMemoryArtifactService() if artifacts else None
         self.agent = LlmAgent(name="root", model=ScriptedModel(steps, **model), code_executor=executor)
         super().__init__(
-            self.agent, distribution=distribution, app_name="t", user_id="u", session_id="s",
+            self.agent,
+            distribution=distribution,
+            app_name="t",
+            user_id="u",
+            session_id="s",
             artifact_service=self.artifacts,
-        )  # fmt: skip
+        )
 
     @property
     def state(self) -> dict[str, Any]:
@@ -147,8 +151,10 @@ class TestResponse:
         events = Talk(executor, ["```python\n", "print(1)\n```"], "done").say("go", run_config=SSE)
         assert [event.partial for event in events if event.partial] == [True, True]
         assert shape([event for event in events if not event.partial]) == [
-            [("code", "print(1)")], [("OK", "Output of the code:\n42\n\n")], ["done"],
-        ]  # fmt: skip
+            [("code", "print(1)")],
+            [("OK", "Output of the code:\n42\n\n")],
+            ["done"],
+        ]
         assert len(executor._given) == 1
 
     def test_the_code_event_tells_the_tokens_of_the_answer(self) -> None:

@@ -71,8 +71,10 @@ def test_the_user_is_asked_before_the_call_runs_and_it_runs_once_it_is_approved(
     assert request.long_running_tool_ids == {asked.id}
     assert asked.args is not None
     assert asked.args["originalFunctionCall"] == {
-        "id": call.get_function_calls()[0].id, "name": "wipe", "args": {"path": "/p"},
-    }  # fmt: skip
+        "id": call.get_function_calls()[0].id,
+        "name": "wipe",
+        "args": {"path": "/p"},
+    }
     assert asked.args["toolConfirmation"]["confirmed"] is False
     assert "requires confirmation" in results([result])[0]["error"]
     assert chat.wiped == []
@@ -183,8 +185,9 @@ def test_of_parallel_calls_only_those_that_need_it_are_asked_about() -> None:
     assert len(chat.asked) == 2
     assert {"result": "nothing"} in results(events)
     assert results(chat.answer({"confirmed": True}, {"confirmed": False})) == [
-        {"wiped": "/a"}, {"error": "This tool call is rejected."},
-    ]  # fmt: skip
+        {"wiped": "/a"},
+        {"error": "This tool call is rejected."},
+    ]
     assert chat.wiped == ["/a"]
 
 

@@ -237,8 +237,9 @@ def test_an_agents_state_may_be_given_by_position() -> None:
 
     Conversation(SequentialAgent(name="s", sub_agents=[Noting(name="a", model=ScriptedModel([]))])).say("Hi")
     assert seen == [
-        ({"seq_agent": {"current_sub_agent": "agent_2"}}, {"seq_agent": False}), ({}, {"seq_agent": True}),
-    ]  # fmt: skip
+        ({"seq_agent": {"current_sub_agent": "agent_2"}}, {"seq_agent": False}),
+        ({}, {"seq_agent": True}),
+    ]
 
 
 def called(*calls: FunctionCall) -> Event:
@@ -257,11 +258,14 @@ def test_ids_are_given_where_the_model_gave_none_and_are_taken_off_again() -> No
     assert ours.startswith(functions.AF_FUNCTION_CALL_ID_PREFIX)
     assert len(ours) > len("adk-")
     assert theirs == "theirs"
-    content = Content(parts=[
-        Part(function_call=FunctionCall(name="f", id=ours)), Part(text="x"),
-        Part(function_response=FunctionResponse(name="f", id=ours)),
-        Part(function_call=FunctionCall(name="g", id="theirs")),
-    ])  # fmt: skip
+    content = Content(
+        parts=[
+            Part(function_call=FunctionCall(name="f", id=ours)),
+            Part(text="x"),
+            Part(function_response=FunctionResponse(name="f", id=ours)),
+            Part(function_call=FunctionCall(name="g", id="theirs")),
+        ]
+    )
     functions.remove_client_function_call_id(content)
     functions.remove_client_function_call_id(None)
     parts = content.parts or []
@@ -300,8 +304,9 @@ def test_results_are_merged_into_one_event() -> None:
     with pytest.raises(ValueError, match="no result event"):
         functions.merge_parallel_function_response_events([])
     assert functions.deep_merge_dicts({"a": {"x": 1, "y": 2}}, {"a": {"y": 3}, "b": 4}) == {
-        "a": {"x": 1, "y": 3}, "b": 4,
-    }  # fmt: skip
+        "a": {"x": 1, "y": 3},
+        "b": 4,
+    }
 
 
 class Handling(LlmAgent):
@@ -351,15 +356,20 @@ def test_calls_are_run_with_the_users_confirmations() -> None:
 def test_what_tools_ask_of_the_user_becomes_an_event(distribution: str) -> None:
     scheme = {
         "type": "oauth2",
-        "flows": {"authorizationCode": {"authorizationUrl": "https://x.test/a", "tokenUrl": "https://x.test/t",
-                                        "scopes": {"read": "read"}}},
-    }  # fmt: skip
+        "flows": {
+            "authorizationCode": {
+                "authorizationUrl": "https://x.test/a",
+                "tokenUrl": "https://x.test/t",
+                "scopes": {"read": "read"},
+            }
+        },
+    }
     raw = AuthCredential(auth_type="oauth2", oauth2=OAuth2Auth(client_id="id", client_secret="a-secret-of-the-app"))
     config = AuthConfig.model_validate({"auth_scheme": scheme, "raw_auth_credential": raw})
     calls = called(FunctionCall(name="f", id="1"), FunctionCall(name="g", id="2"))
-    asked = EventActions(requested_auth_configs={"1": config}, requested_tool_confirmations={
-        "2": ToolConfirmation(hint="Sure?")
-    })  # fmt: skip
+    asked = EventActions(
+        requested_auth_configs={"1": config}, requested_tool_confirmations={"2": ToolConfirmation(hint="Sure?")}
+    )
     results = answered(FunctionResponse(name="f", id="1"), actions=asked)
     nothing = answered(FunctionResponse(name="f", id="1"))
     made: list[Event | None] = []
@@ -375,9 +385,10 @@ def test_what_tools_ask_of_the_user_becomes_an_event(distribution: str) -> None:
     assert made[:2] == [None, None]
     names = [event.get_function_calls()[0].name for event in made[2:] if event is not None]
     assert names == [
-        functions.REQUEST_EUC_FUNCTION_CALL_NAME, functions.REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
+        functions.REQUEST_EUC_FUNCTION_CALL_NAME,
+        functions.REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
         "adk_request_credential",
-    ]  # fmt: skip
+    ]
     assert made[4] is not None
     assert made[4].author == "clerk"
     request = str(made[2])

@@ -114,9 +114,13 @@ def conversation() -> list[Event]:
     call = Part(function_call=FunctionCall(id="c1", name="boil", args={}))
     result = Part(function_response=FunctionResponse(id="c1", name="boil", response={"result": EVIL}))
     return [
-        said("user", Part(text="tea"), role="user"), said("cook", call), said("cook", result, role="user"),
-        said("cook", Part(text=EVIL)), said("waiter", Part(text="here")), said("cook", Part(text="more")),
-    ]  # fmt: skip
+        said("user", Part(text="tea"), role="user"),
+        said("cook", call),
+        said("cook", result, role="user"),
+        said("cook", Part(text=EVIL)),
+        said("waiter", Part(text="here")),
+        said("cook", Part(text="more")),
+    ]
 
 
 @pytest.mark.parametrize("fence", [False, True])

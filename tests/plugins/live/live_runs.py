@@ -53,9 +53,14 @@ class Live:
         self.agent = agent or LlmAgent(name="root", model=self.model, **options)
         self.sessions, self.artifacts = InMemorySessionService(), InMemoryArtifactService()
         self.runner = Runner(
-            app_name="app", agent=self.agent, session_service=self.sessions, artifact_service=self.artifacts,
-            auto_create_session=True, composition=composed(distribution, **settings), plugins=plugins,
-        )  # fmt: skip
+            app_name="app",
+            agent=self.agent,
+            session_service=self.sessions,
+            artifact_service=self.artifacts,
+            auto_create_session=True,
+            composition=composed(distribution, **settings),
+            plugins=plugins,
+        )
         self.queue = LiveRequestQueue()
         self.events: list[Event] = []
 

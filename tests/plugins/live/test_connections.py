@@ -235,8 +235,9 @@ def test_a_transfer_there_and_back_is_one_connection_after_the_other() -> None:
 
         events = await live.run("to sub", turns=2, react=ask)
         assert [(event.author, told(event)) for event in events if event.turn_complete or event.content][-2:] == [
-            ("root", "root: root again"), ("root", "turn"),
-        ]  # fmt: skip
+            ("root", "root: root again"),
+            ("root", "turn"),
+        ]
         assert [kind for kind, _ in root_model.connections[0].sent] == ["content", "results", "close"]
         own = [content for content in root_model.connections[1].of("history")[0] if content.role == "model"]
         assert [part.function_call.name for content in own for part in content.parts] == ["transfer_to_agent"]
@@ -288,8 +289,12 @@ def test_what_a_callback_still_had_at_a_handover_is_refused_and_can_be_said_agai
 
         events = await live.run("to sub", react=speak)
         assert [told(event) for event in events] == [
-            "call transfer_to_agent", "result transfer_to_agent", "INVALID_INPUT", "sub: I heard it", "turn",
-        ]  # fmt: skip
+            "call transfer_to_agent",
+            "result transfer_to_agent",
+            "INVALID_INPUT",
+            "sub: I heard it",
+            "turn",
+        ]
         assert "send it again" in (events[2].error_message or "")
         assert texts(model.connections[0].of("content")) == ["to sub"]
         assert texts(there.connections[0].of("content")) == ["again"]
@@ -362,8 +367,9 @@ def test_a_sequence_goes_on_when_a_task_is_completed_and_its_agents_stay_as_they
         live = Live(agent=SequentialAgent(name="steps", sub_agents=list(agents)))
         events = await live.run("go", turns=0)
         assert [told(event) for event in events if event.content and event.content.parts[0].text] == [
-            "one: first", "two: second",
-        ]  # fmt: skip
+            "one: first",
+            "two: second",
+        ]
         for agent in agents:
             assert agent.tools == []
             assert agent.instruction == ""

@@ -23,8 +23,12 @@ CONFIG = AuthConfig(auth_scheme=APIKey(in_=APIKeyIn.header, name="X-Key"), crede
 SCHEME = {"type": "apiKey", "in": "header", "name": "X-Key"}
 ANSWER = {"authScheme": SCHEME, "exchangedAuthCredential": {"authType": "apiKey", "apiKey": KEY}}
 SCRIPT = [
-    Heard("content"), FunctionCall(name="act", args={}, id="c1"), Heard("results"), "it was called", TURN_COMPLETE,
-]  # fmt: skip
+    Heard("content"),
+    FunctionCall(name="act", args={}, id="c1"),
+    Heard("results"),
+    "it was called",
+    TURN_COMPLETE,
+]
 
 
 def act(tool_context: ToolContext) -> dict[str, Any]:
@@ -64,8 +68,13 @@ def test_the_call_runs_with_the_answer_and_its_result_goes_to_the_model(distribu
         answers = Answers(ANSWER)
         events = await live.run("go", react=answers)
         assert [told(event) for event in events] == [
-            "call act", f"call {ASK}", "result act", "result act", "root: it was called", "turn",
-        ]  # fmt: skip
+            "call act",
+            f"call {ASK}",
+            "result act",
+            "result act",
+            "root: it was called",
+            "turn",
+        ]
         assert events[1].long_running_tool_ids == {answers.asked[0].id}
         [answer] = sent(live)
         assert (answer.id, answer.name) == ("c1", "act")
@@ -83,8 +92,9 @@ def test_the_secret_is_in_no_event_and_not_told_to_the_model() -> None:
         events = await live.run("go", react=Answers(ANSWER))
         assert KEY not in "".join(event.model_dump_json() for event in [*events, *await live.stored()])
         assert KEY not in str(sent(live))
-        kept = [one.response for event in await live.stored() for one in event.get_function_responses()
-                if one.name == ASK]  # fmt: skip
+        kept = [
+            one.response for event in await live.stored() for one in event.get_function_responses() if one.name == ASK
+        ]
         assert kept == [{"credentialKey": "weather", "exchangedAuthCredential": {"authType": "apiKey"}}]
 
     asyncio.run(whole())
@@ -128,8 +138,9 @@ def test_what_was_asked_in_a_session_may_be_answered_in_the_next() -> None:
         await live.run("go", react=answers)
         events = await live.run(result(ASK, ANSWER, answers.asked[0].id or ""))
         assert [told(event) for event in events] == ["result act", "root: it was called", "turn"]
-        [answer] = [part.function_response for content in live.model.connections[1].of("results")
-                    for part in content.parts]  # fmt: skip
+        [answer] = [
+            part.function_response for content in live.model.connections[1].of("results") for part in content.parts
+        ]
         assert (answer.id, answer.response["status"]) == ("c1", "called")
         assert KEY not in "".join(event.model_dump_json() for event in await live.stored())
 
@@ -150,8 +161,13 @@ def test_what_the_model_says_meanwhile_does_not_hide_the_answer(distribution: st
 
         events = await live.run("go", react=react)
         assert [told(event) for event in events][2:] == [
-            "result act", "root: one moment", "root: or two", "result act", "root: it was called", "turn",
-        ]  # fmt: skip
+            "result act",
+            "root: one moment",
+            "root: or two",
+            "result act",
+            "root: it was called",
+            "turn",
+        ]
         assert [one.response["status"] for one in sent(live)] == ["called"]
 
     asyncio.run(whole())
@@ -166,8 +182,10 @@ def test_answers_that_come_close_together_are_each_taken_up(distribution: str) -
         return "wiped"
 
     async def whole() -> None:
-        parts = [Part(function_call=FunctionCall(name=name, args={}, id=id_)) for name, id_ in
-                 (("act", "c1"), ("wipe", "c2"))]  # fmt: skip
+        parts = [
+            Part(function_call=FunctionCall(name=name, args={}, id=id_))
+            for name, id_ in (("act", "c1"), ("wipe", "c2"))
+        ]
         both = LlmResponse(content=Content(role="model", parts=parts))
         script = [Heard("content"), both, Heard("results", 2), "both are done", TURN_COMPLETE]
         tools = [act, FunctionTool(wipe, require_confirmation=True)]
@@ -185,8 +203,9 @@ def test_answers_that_come_close_together_are_each_taken_up(distribution: str) -
 
         await live.run("go", react=react)
         assert sorted((one.id, (one.response.get("status") or one.response["result"])) for one in sent(live)) == [
-            ("c1", "called"), ("c2", "wiped"),
-        ]  # fmt: skip
+            ("c1", "called"),
+            ("c2", "wiped"),
+        ]
 
     asyncio.run(whole())
 
@@ -202,9 +221,15 @@ def test_a_tool_that_listens_does_not_hear_an_answer() -> None:
 
     async def whole() -> None:
         script = [
-            Heard("content"), FunctionCall(name="listen", args={}, id="c0"), Heard("results"),
-            FunctionCall(name="act", args={}, id="c1"), Heard("results"), "so", Heard("content"), TURN_COMPLETE,
-        ]  # fmt: skip
+            Heard("content"),
+            FunctionCall(name="listen", args={}, id="c0"),
+            Heard("results"),
+            FunctionCall(name="act", args={}, id="c1"),
+            Heard("results"),
+            "so",
+            Heard("content"),
+            TURN_COMPLETE,
+        ]
         live = Live(script, tools=[act, listen], distribution="standard")
         answers = Answers(ANSWER)
 

@@ -60,8 +60,10 @@ def test_a_response_with_a_transcription_or_an_activity_becomes_an_event_with_on
         live = Live([Heard("blob"), active, heard, LlmResponse(), TURN_COMPLETE])
         events = await live.run(audio())
         assert [(event.author, told(event)) for event in events] == [
-            ("root", "nothing"), ("user", "heard so"), ("root", "turn"),
-        ]  # fmt: skip
+            ("root", "nothing"),
+            ("user", "heard so"),
+            ("root", "turn"),
+        ]
         assert events[0].voice_activity is not None
         assert events[1].content is None
 
@@ -83,9 +85,10 @@ def test_state_comes_with_any_request() -> None:
     async def whole() -> None:
         live = Live([Heard("content"), "ok", TURN_COMPLETE])
         await live.run(
-            LiveRequest(state_delta={"a": 1}), LiveRequest(content=text("part"), partial=True, state_delta={"b": 2}),
+            LiveRequest(state_delta={"a": 1}),
+            LiveRequest(content=text("part"), partial=True, state_delta={"b": 2}),
             LiveRequest(content=text("hi"), state_delta={"c": 3}),
-        )  # fmt: skip
+        )
         assert [told(event) for event in await live.stored()] == ["state", "state", "user: hi", "root: ok", "turn"]
         session = await live.sessions.get_session(app_name="app", user_id="u", session_id="s")
         assert session is not None
@@ -98,9 +101,12 @@ def test_marks_go_before_audio_and_content_goes_besides() -> None:
     async def whole() -> None:
         live = Live([Heard("content"), TURN_COMPLETE])
         await live.run(
-            lambda q: q.send_activity_start(), lambda q: q.send_activity_end(), lambda q: q.send_audio_stream_end(),
-            LiveRequest(audio_stream_end=True, blob=audio()), LiveRequest(blob=audio(), content=text("and words")),
-        )  # fmt: skip
+            lambda q: q.send_activity_start(),
+            lambda q: q.send_activity_end(),
+            lambda q: q.send_audio_stream_end(),
+            LiveRequest(audio_stream_end=True, blob=audio()),
+            LiveRequest(blob=audio(), content=text("and words")),
+        )
         kinds = [kind for kind, _ in live.model.connections[0].sent]
         assert kinds == ["activity_start", "activity_end", "audio_stream_end", "audio_stream_end", "blob", "content"]
 
@@ -217,9 +223,11 @@ def test_a_queue_has_one_run_at_a_time() -> None:
     async def whole() -> None:
         live = Live([Heard("content"), "one", TURN_COMPLETE], [Heard("content"), "two", TURN_COMPLETE])
         other = Runner(
-            app_name="app", agent=LlmAgent(name="root", model=ScriptedLiveModel([])), auto_create_session=True,
+            app_name="app",
+            agent=LlmAgent(name="root", model=ScriptedLiveModel([])),
+            auto_create_session=True,
             session_service=InMemorySessionService(),
-        )  # fmt: skip
+        )
 
         async def second(event: Any, queue: LiveRequestQueue) -> None:
             if event.turn_complete:
@@ -323,13 +331,22 @@ def test_sound_in_the_midst_of_a_turn_makes_the_events_that_any_response_makes(m
     sound = Content(role="model", parts=[Part(inline_data=audio(rate=24000))])
     words = Content(role="model", parts=[Part(text="so"), Part(inline_data=audio(rate=24000))])
     script = [
-        Heard("content"), LlmResponse(content=sound), LlmResponse(content=sound, partial=True), audio(rate=24000),
-        LlmResponse(content=sound, model_version="m"), LlmResponse(content=sound, custom_metadata={"a": 1}),
-        LlmResponse(content=sound, usage_metadata={"total_token_count": 3}), LlmResponse(content=words),  # type: ignore[arg-type]
-        LlmResponse(content=sound, interrupted=True), LlmResponse(content=sound, live_session_id="l"),
-        LlmResponse(content=Content(role="user", parts=[Part(inline_data=audio())])), LlmResponse(content=Content()),
-        LlmResponse(content=Content(role="model", parts=[])), LlmResponse(content=sound), TURN_COMPLETE,
-    ]  # fmt: skip
+        Heard("content"),
+        LlmResponse(content=sound),
+        LlmResponse(content=sound, partial=True),
+        audio(rate=24000),
+        LlmResponse(content=sound, model_version="m"),
+        LlmResponse(content=sound, custom_metadata={"a": 1}),
+        LlmResponse(content=sound, usage_metadata={"total_token_count": 3}),
+        LlmResponse(content=words),  # type: ignore[arg-type]
+        LlmResponse(content=sound, interrupted=True),
+        LlmResponse(content=sound, live_session_id="l"),
+        LlmResponse(content=Content(role="user", parts=[Part(inline_data=audio())])),
+        LlmResponse(content=Content()),
+        LlmResponse(content=Content(role="model", parts=[])),
+        LlmResponse(content=sound),
+        TURN_COMPLETE,
+    ]
 
     def events_of_a_run() -> list[dict[str, Any]]:
         events = asyncio.run(Live(script).run("go"))

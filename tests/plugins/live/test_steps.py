@@ -58,8 +58,12 @@ def test_spoken_words_are_screened_and_the_session_begins_anew_without_its_handl
         live = Live(script, [Heard("history"), "go on", TURN_COMPLETE], before_model_callback=guard)
         events = await live.run(audio(), turns=2)
         assert [told(event) for event in events] == [
-            "heard bad", "heard bad word", "root: I cannot", "root: go on", "turn",
-        ]  # fmt: skip
+            "heard bad",
+            "heard bad word",
+            "root: I cannot",
+            "root: go on",
+            "turn",
+        ]
         history = live.model.connections[1].of("history")[0]
         assert [content.parts[0].text for content in history] == ["bad word", "I cannot"]
 
@@ -99,8 +103,9 @@ def test_audio_of_both_sides_is_saved_at_the_end_of_a_turn() -> None:
             assert part.inline_data is not None
             saved[name.split("_")[4]] = (part.inline_data.data, part.inline_data.mime_type)
         assert saved == {
-            "input": (b"\5\0\6\0", "audio/pcm;rate=16000"), "output": (b"\1\0\2\0", "audio/pcm;rate=24000"),
-        }  # fmt: skip
+            "input": (b"\5\0\6\0", "audio/pcm;rate=16000"),
+            "output": (b"\1\0\2\0", "audio/pcm;rate=24000"),
+        }
         uri = events[2].content.parts[0].file_data.file_uri  # type: ignore[union-attr,index]
         assert str(uri).startswith("artifact://app/u/s/_adk_live/adk_live_audio_storage_input_audio_")
         assert [told(event) for event in await live.stored()] == ["file user", "file root", "turn"]
@@ -145,8 +150,15 @@ def test_what_a_callback_answers_in_place_of_the_model_ends_the_recording_of_the
 
         events = await live.run(audio(b"\5\0"), turns=2, react=say, config=RunConfig(save_live_blob=True))
         assert [told(event) for event in events] == [
-            "audio", "file user", "root: [left out]", "audio", "spoken so", "file user", "file root", "turn",
-        ]  # fmt: skip
+            "audio",
+            "file user",
+            "root: [left out]",
+            "audio",
+            "spoken so",
+            "file user",
+            "file root",
+            "turn",
+        ]
         assert events[2].turn_complete
         assert await saved(live) == {"input": [b"\5\0", b"\6\0"], "output": [b"\3\0"]}
         stored = [told(event) for event in await live.stored()]
@@ -298,8 +310,14 @@ def test_a_plugin_adds_steps_of_its_own() -> None:
     asyncio.run(whole())
     names = [step.name for step in compose("standard").registry.all(LiveIn)]
     assert names == [
-        "resumption", "go_away", "interruption", "revoked_calls", "screening", "transcriptions", "saved_audio",
-    ]  # fmt: skip
+        "resumption",
+        "go_away",
+        "interruption",
+        "revoked_calls",
+        "screening",
+        "transcriptions",
+        "saved_audio",
+    ]
 
 
 def boom(*args: object) -> Any:
@@ -323,10 +341,17 @@ def broken(kind: Any, make: Any, **more: Any) -> Any:
     return plugin
 
 
-@pytest.mark.parametrize("plugin", [
-    broken(LiveOut, boom), broken(LiveOut, lambda live: boom), broken(LiveIn, boom), broken(LiveIn, lambda live: boom),
-    broken(LiveIn, boom, arriving=True), broken(LiveIn, lambda live: boom, arriving=True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "plugin",
+    [
+        broken(LiveOut, boom),
+        broken(LiveOut, lambda live: boom),
+        broken(LiveIn, boom),
+        broken(LiveIn, lambda live: boom),
+        broken(LiveIn, boom, arriving=True),
+        broken(LiveIn, lambda live: boom, arriving=True),
+    ],
+)
 def test_an_error_of_a_plugins_step_names_the_plugin(plugin: Any) -> None:
     with pytest.raises(RuntimeError, match="boom") as caught:
         asyncio.run(Live([Heard("content"), "hello", TURN_COMPLETE], plugins=[plugin]).run("hi"))
@@ -334,12 +359,20 @@ def test_an_error_of_a_plugins_step_names_the_plugin(plugin: Any) -> None:
     assert re.fullmatch(r"raised in the live (out|in) 'odd' of the plugin 'mine' \(given directly, .*\)", note)
 
 
-@pytest.mark.parametrize("plugin", [
-    broken(LiveOut, five), broken(LiveOut, late), broken(LiveOut, lambda live: five),
-    broken(LiveOut, lambda live: late), broken(LiveIn, five),
-    broken(LiveIn, lambda live: five), broken(LiveIn, lambda live: late),
-    broken(LiveIn, lambda live: five, arriving=True), broken(LiveIn, lambda live: late, arriving=True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "plugin",
+    [
+        broken(LiveOut, five),
+        broken(LiveOut, late),
+        broken(LiveOut, lambda live: five),
+        broken(LiveOut, lambda live: late),
+        broken(LiveIn, five),
+        broken(LiveIn, lambda live: five),
+        broken(LiveIn, lambda live: late),
+        broken(LiveIn, lambda live: five, arriving=True),
+        broken(LiveIn, lambda live: late, arriving=True),
+    ],
+)
 def test_a_wrong_result_of_a_plugins_step_names_function_and_line(plugin: Any) -> None:
     with pytest.raises(HookSignatureError) as caught:
         asyncio.run(Live([Heard("content"), "hello", TURN_COMPLETE], plugins=[plugin]).run("hi"))

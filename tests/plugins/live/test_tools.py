@@ -160,8 +160,12 @@ def test_a_non_blocking_tool_runs_while_the_conversation_goes_on() -> None:
 
         events = await live.run("go", react=react)
         assert [told(event) for event in events] == [
-            "call look", "root: meanwhile", "result look", "root: it is seen", "turn",
-        ]  # fmt: skip
+            "call look",
+            "root: meanwhile",
+            "result look",
+            "root: it is seen",
+            "turn",
+        ]
         assert responses(live)[0].scheduling is FunctionResponseScheduling.WHEN_IDLE
         declared = live.model.requests[0].config.tools[0].function_declarations[0]
         assert declared.behavior is Behavior.NON_BLOCKING
@@ -297,9 +301,17 @@ def test_stop_streaming_ends_every_call_of_a_tool() -> None:
         stop = call("stop_streaming", "s1", function_name="watch")
         again = call("stop_streaming", "s2", function_name="watch")
         script = [
-            Heard("content"), call("watch", "c1"), call("watch", "c2"), Heard("results", 4), stop, Heard("results"),
-            again, Heard("results"), "ok", TURN_COMPLETE,
-        ]  # fmt: skip
+            Heard("content"),
+            call("watch", "c1"),
+            call("watch", "c2"),
+            Heard("results", 4),
+            stop,
+            Heard("results"),
+            again,
+            Heard("results"),
+            "ok",
+            TURN_COMPLETE,
+        ]
         live = Live(script, tools=[watch, stop_streaming])
         await live.run("go")
         said = {one.id: str(one.response) for one in responses(live)}

@@ -146,9 +146,7 @@ def test_nothing_of_another_user_or_app_is_ever_found(remembering: Remembering) 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.text(max_size=30)), max_size=8), st.text(max_size=30))
-def test_any_text_may_be_kept_and_asked(
-    remembering: Remembering, said: list[tuple[str, str]], query: str
-) -> None:
+def test_any_text_may_be_kept_and_asked(remembering: Remembering, said: list[tuple[str, str]], query: str) -> None:
     app = f"app {next(_apps)}"
 
     async def main() -> None:

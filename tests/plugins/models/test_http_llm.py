@@ -82,22 +82,29 @@ def test_calls_under_one_index_and_their_text(house: Caller) -> None:
     assert whole == streamed
     parts = (whole.content.parts if whole.content is not None else None) or []
     assert [part.text or (part.function_call.name, part.function_call.args) for part in parts] == [  # type: ignore[union-attr]
-        "Look.", ("a", {"x": 1}), ("b", {}),
-    ]  # fmt: skip
+        "Look.",
+        ("a", {"x": 1}),
+        ("b", {}),
+    ]
 
 
 def test_pieces_of_a_call_that_all_have_its_id_are_one_call() -> None:
     reading = Echoed(Service("house", "small"), Names())
     for index, call_id, name, arguments in (
-        (0, "1", "a", '{"x"'), (0, "1", "a", ": 1}"), (0, "2", "b", "{}"),
-        (1, None, "c", '{"y"'), (1, "3", None, ":2}"),
-    ):  # fmt: skip
+        (0, "1", "a", '{"x"'),
+        (0, "1", "a", ": 1}"),
+        (0, "2", "b", "{}"),
+        (1, None, "c", '{"y"'),
+        (1, "3", None, ":2}"),
+    ):
         reading.call(index, call_id, name, arguments)
     reading.word = "tool_calls"
     calls = [part.function_call for part in reading.response().content.parts]  # type: ignore[union-attr]
     assert [(one.id, one.name, one.args) for one in calls if one is not None] == [
-        ("1", "a", {"x": 1}), ("2", "b", {}), ("3", "c", {"y": 2}),
-    ]  # fmt: skip
+        ("1", "a", {"x": 1}),
+        ("2", "b", {}),
+        ("3", "c", {"y": 2}),
+    ]
 
 
 def test_a_connection_that_breaks_within_an_answer_is_said_to(house: Caller) -> None:

@@ -25,11 +25,12 @@ MODELS: dict[str, tuple[str, Make]] = {
     "openai": ("OPENAI_API_KEY", lambda server, key: OpenAILlm(model="gpt-4o", **key)),
     "openai-responses": ("OPENAI_API_KEY", lambda server, key: OpenAIResponsesLlm(model="gpt-4o", **key)),
     "litellm": (
-        "OPENAI_API_KEY", lambda server, key: LiteLlm(model="openai/gpt-4o", api_base=server.base["compatible"], **key)
+        "OPENAI_API_KEY",
+        lambda server, key: LiteLlm(model="openai/gpt-4o", api_base=server.base["compatible"], **key),
     ),
     "gemini": ("GOOGLE_API_KEY", lambda server, key: Gemini(model="gemini-2.5-flash")),
     "http": ("", lambda server, key: House(model="small", base_url=server.base["compatible"], **key)),
-}  # fmt: skip
+}
 #: Where a key comes from: each provider with a variable, and each with a field.
 PLACES = [
     *((name, "variable") for name, (variable, _) in MODELS.items() if variable),
@@ -58,7 +59,7 @@ def ask(server: WireServer, name: str, place: str, key: str, monkeypatch: pytest
         (f"{WIRE_KEY[:4]}\N{NO-BREAK SPACE}{WIRE_KEY[4:]}", "character 5 of 26 is U+00A0 (no-break space)"),
         (f"{WIRE_KEY[:4]}\n{WIRE_KEY[4:]}", "character 5 of 26 is U+000A (a control character)"),
     ],
-)  # fmt: skip
+)
 def test_a_key_that_cannot_be_sent_is_one_error_with_the_remedy(
     name: str, place: str, wrong: str, says: str, wire_server: WireServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,8 +49,9 @@ MODELS: dict[str, Callable[[WireServer], BaseLlm]] = {
 LOOK = (call("weather", {"city": "Rome"}, "call_1"), call("look", {"at": "it"}, "call_2"))
 CALLS = Answer(
     parts=(thought("Both are needed."), *LOOK),
-    stop="tool", usage={"input": 20, "output": 30, "reasoning": 12},
-)  # fmt: skip
+    stop="tool",
+    usage={"input": 20, "output": 30, "reasoning": 12},
+)
 END = Answer(parts=(text('{"city": "Rome", "degrees": 21}'),), usage={"input": 40, "output": 9})
 
 
@@ -113,9 +114,14 @@ def run(server: WireServer, model: BaseLlm, stream: bool) -> list[Event]:
     server.script(CALLS, END)
     config = GenerateContentConfig(thinking_config=THINKING, max_output_tokens=8000)
     agent = Agent(
-        name="guide", model=model, instruction="Be brief.", tools=[weather, look], output_schema=City,
-        output_key="city", generate_content_config=config,
-    )  # fmt: skip
+        name="guide",
+        model=model,
+        instruction="Be brief.",
+        tools=[weather, look],
+        output_schema=City,
+        output_key="city",
+        generate_content_config=config,
+    )
     chat = Conversation(agent, plugins=[Pictures("pictures")])
     events = list(chat.say("Rome?", run_config=RunConfig(streaming_mode=StreamingMode.SSE if stream else None)))
     assert [request.refused for request in server.log] == [None, None]

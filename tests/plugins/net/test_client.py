@@ -53,8 +53,10 @@ def test_a_redirect_within_the_rules_is_followed_and_keeps_credentials_at_home(s
     reply = fetch_blocking(site.url(), policy, method="POST", headers={"Authorization": "Bearer t"}, body=b"x")
     assert (reply.body, reply.url) == (b"there", f"http://localhost:{site.port}/last")
     assert [(method, "authorization" in headers) for method, _, headers in site.seen] == [
-        ("POST", True), ("GET", True), ("GET", False),
-    ]  # fmt: skip
+        ("POST", True),
+        ("GET", True),
+        ("GET", False),
+    ]
 
 
 def test_a_circle_of_redirects_ends(site: Any) -> None:
@@ -113,9 +115,7 @@ def test_what_the_caller_says_is_for_the_origin_that_it_named(site: Any) -> None
 
 
 @pytest.mark.parametrize("redirected", [False, True])
-def test_resolving_a_name_is_part_of_the_time(
-    site: Any, monkeypatch: pytest.MonkeyPatch, redirected: bool
-) -> None:
+def test_resolving_a_name_is_part_of_the_time(site: Any, monkeypatch: pytest.MonkeyPatch, redirected: bool) -> None:
     """The name server never answers; the thread that asks it is let go at the end of the test."""
     given_up = threading.Event()
     real = socket.getaddrinfo

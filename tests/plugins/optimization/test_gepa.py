@@ -59,9 +59,7 @@ def search(instruction: Any = "Do well.") -> Any:
     cases = [EvalCase(eval_id=f"c{n}", conversation=[Invocation.model_validate(TURN)]) for n in range(3)]
     sets.store("demo", EvalSet(eval_set_id="s", eval_cases=cases))
     config = EvalConfig(criteria={"response_match_score": 0.8})
-    sampler = LocalEvalSampler(
-        LocalEvalSamplerConfig(eval_config=config, app_name="demo", train_eval_set="s"), sets
-    )  # fmt: skip
+    sampler = LocalEvalSampler(LocalEvalSamplerConfig(eval_config=config, app_name="demo", train_eval_set="s"), sets)
     agent = LlmAgent(name="a", model="test-gepa/agent", instruction=instruction)
     optimizer = GEPARootAgentPromptOptimizer(GEPARootAgentPromptOptimizerConfig.model_validate(CONFIG))
     return asyncio.run(optimizer.optimize(agent, sampler))
@@ -148,9 +146,7 @@ def test_27_an_interrupt_ends_a_reflection_and_the_printed_command_goes_on(tmp_p
     )
     files = ("--sampler_config_file_path", "sampler.json", "--optimizer_config_file_path", "gepa.json")
     command = [sys.executable, "-u", "-X", "faulthandler", "-m", "newel.cli.main", "optimize", "demo", *files]
-    process = subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )  # fmt: skip
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "hanging\n"
     before = len((tmp_path / "calls").read_text())

@@ -63,8 +63,14 @@ def f(x: int = 0) -> int:
 
 
 def test_the_first_group_of_calls_ends_the_answer_and_nameless_calls_are_dropped() -> None:
-    steps = [Part(text="/*ACTION*/"), FunctionCall(name=""), FunctionCall(name="f", args={"x": 1}),
-             FunctionCall(name="f", args={"x": 2}), Part(text="the result is 3"), FunctionCall(name="f")]  # fmt: skip
+    steps = [
+        Part(text="/*ACTION*/"),
+        FunctionCall(name=""),
+        FunctionCall(name="f", args={"x": 1}),
+        FunctionCall(name="f", args={"x": 2}),
+        Part(text="the result is 3"),
+        FunctionCall(name="f"),
+    ]
     events = run(agent(PlanReActPlanner(), steps, "/*FINAL_ANSWER*/done", tools=[f]), "go")
     assert [call.args for call in events[0].get_function_calls()] == [{"x": 1}, {"x": 2}]
     assert parts(events[0])[0] == ("/*ACTION*/", True)

@@ -16,15 +16,25 @@ class Talk(Conversation):
     """A session with an agent."""
 
     def __init__(
-        self, steps: Sequence[Any], *plugins: Any, tools: Sequence[Any] = (), distribution: str = "adk",
-        artifacts: Any = None, **agent: Any,
-    ) -> None:  # fmt: skip
+        self,
+        steps: Sequence[Any],
+        *plugins: Any,
+        tools: Sequence[Any] = (),
+        distribution: str = "adk",
+        artifacts: Any = None,
+        **agent: Any,
+    ) -> None:
         self.artifacts = artifacts if artifacts is not None else InMemoryArtifactService()
         clerk = LlmAgent(name="clerk", model=ScriptedModel(steps), tools=list(tools), **agent)
         super().__init__(
-            clerk, plugins=plugins, distribution=distribution, app_name="desk", user_id="ada", session_id="s1",
+            clerk,
+            plugins=plugins,
+            distribution=distribution,
+            app_name="desk",
+            user_id="ada",
+            session_id="s1",
             artifact_service=self.artifacts or None,
-        )  # fmt: skip
+        )
 
     def asked(self) -> list[list[str | None]]:
         """The texts of the contents of the last request."""

@@ -34,10 +34,15 @@ def test_a_run_is_told_line_by_line(talk: Any, capsys: pytest.CaptureFixture[str
     asyncio.run(main())
     printed = capsys.readouterr().out
     for words in (
-        "message from ada in desk/s1: 'what is 1 + 1?'", "agent clerk starts", "clerk calls add({'a': 1})",
-        "add returned 2", "add failed: ValueError: negative", "the model of clerk failed: OSError: gone",
-        "failed: OSError: gone", "is over",
-    ):  # fmt: skip
+        "message from ada in desk/s1: 'what is 1 + 1?'",
+        "agent clerk starts",
+        "clerk calls add({'a': 1})",
+        "add returned 2",
+        "add failed: ValueError: negative",
+        "the model of clerk failed: OSError: gone",
+        "failed: OSError: gone",
+        "is over",
+    ):
         assert words in printed
     assert all(line.startswith("[logging_plugin] ") for line in printed.splitlines())
 

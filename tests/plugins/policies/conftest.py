@@ -57,9 +57,14 @@ def ask(tmp_path: Path) -> Callable[..., Outcome]:
     """
 
     def send(
-        *steps: Any, tools: Sequence[Any] = (), base: str = "standard", without: Sequence[str] = (),
-        settings: str = "", agent: type[LlmAgent] = LlmAgent, **fields: Any,
-    ) -> Outcome:  # fmt: skip
+        *steps: Any,
+        tools: Sequence[Any] = (),
+        base: str = "standard",
+        without: Sequence[str] = (),
+        settings: str = "",
+        agent: type[LlmAgent] = LlmAgent,
+        **fields: Any,
+    ) -> Outcome:
         # An overlay replaces a chain as a whole, and its plugins are named where one of them is taken out.
         house = tmp_path / "house.yaml"
         house.write_text(f"extends: {base}\n{_chains(base, without)}disable: [{', '.join(without)}]\n{settings}\n")

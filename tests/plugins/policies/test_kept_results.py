@@ -37,9 +37,13 @@ class Desk:
         self.sessions = InMemorySessionService()
         agent = Agent(name="clerk", model=self.model, tools=[fetch, *([load_artifacts] if load else [])])
         self.runner = Runner(
-            agent=agent, app_name="desk", session_service=self.sessions, artifact_service=artifacts,
-            auto_create_session=True, composition=compose(distribution),
-        )  # fmt: skip
+            agent=agent,
+            app_name="desk",
+            session_service=self.sessions,
+            artifact_service=artifacts,
+            auto_create_session=True,
+            composition=compose(distribution),
+        )
 
     def run(self) -> list[Event]:
         async def main() -> list[Event]:

@@ -69,11 +69,15 @@ def test_no_arguments(ask: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "stored"),
     [
-        (None, ""), ("", ""), ("__class__", "__class__"), ("../brew\x00", "../brew\ufffd"), ("br\ud800w", "br\ufffdw"),
+        (None, ""),
+        ("", ""),
+        ("__class__", "__class__"),
+        ("../brew\x00", "../brew\ufffd"),
+        ("br\ud800w", "br\ufffdw"),
         ("x" * 5_000, "x" * 200),
     ],
     ids=["none", "empty", "dunder", "NUL", "surrogate", "long"],
-)  # fmt: skip
+)
 def test_names(ask: Any, name: Any, stored: str) -> None:
     outcome = ask([called(name=name, args={"leaf": "green"})], tools=[brew])
     assert outcome.calls[0].name == stored

@@ -30,10 +30,16 @@ async def nothing() -> None:
 
 
 def clerk(
-    store: BaseSessionService, note: Callable[[str, str], None], meanwhile: Meanwhile = nothing, *,
-    distribution: str | None = None, resumable: bool = True, claims: bool = True, calls: Sequence[str] = ("/a",),
+    store: BaseSessionService,
+    note: Callable[[str, str], None],
+    meanwhile: Meanwhile = nothing,
+    *,
+    distribution: str | None = None,
+    resumable: bool = True,
+    claims: bool = True,
+    calls: Sequence[str] = ("/a",),
     **tool: Any,
-) -> Runner:  # fmt: skip
+) -> Runner:
     """The runner of an agent that wipes `calls`, each once it is approved; `meanwhile` happens in the first of them."""
 
     async def wipe(path: str) -> str:

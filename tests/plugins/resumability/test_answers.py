@@ -208,9 +208,11 @@ def test_an_agent_as_a_tool_passes_on_what_its_own_long_running_call_waits_for()
         """Ask a human."""
 
     inner = LlmAgent(
-        name="inner", model=ScriptedModel([FunctionCall(name="approve", args={}), "granted"]),
-        tools=[LongRunningFunctionTool(approve)], output_key="outcome",
-    )  # fmt: skip
+        name="inner",
+        model=ScriptedModel([FunctionCall(name="approve", args={}), "granted"]),
+        tools=[LongRunningFunctionTool(approve)],
+        output_key="outcome",
+    )
     model = ScriptedModel([FunctionCall(name="inner", args={"request": "please"}), "so be it"])
     talk = Talk(LlmAgent(name="outer", model=model, tools=[AgentTool(inner)]))
     (_, request) = talk.send("go")

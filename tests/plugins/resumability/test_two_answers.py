@@ -162,9 +162,13 @@ def test_an_answer_of_another_process_while_the_tool_runs_runs_nothing(
                 told.append((await process.communicate())[0].decode().strip())
 
             runner = clerk(
-                store, file_effect(tmp_path / "effects", "first"), answer_elsewhere, resumable=resumable,
-                claims=claims, distribution="adk",  # no time-out: a process takes its time to start
-            )  # fmt: skip
+                store,
+                file_effect(tmp_path / "effects", "first"),
+                answer_elsewhere,
+                resumable=resumable,
+                claims=claims,
+                distribution="adk",  # no time-out: a process takes its time to start
+            )
             await send(runner, "s", "go")
             requests = list(await unanswered(store, "s"))
             assert await outcome(runner, answer(requests)) == ("" if claims else StaleSessionError.__name__)
@@ -384,9 +388,10 @@ def test_a_graph_goes_on_with_the_first_answer_that_fits(
                 told.append(await outcome(runner, number("7")))
 
             app = App(
-                name="app", root_agent=graph(ran, answer_again),
+                name="app",
+                root_agent=graph(ran, answer_again),
                 resumability_config=ResumabilityConfig(is_resumable=resumable),
-            )  # fmt: skip
+            )
             runner = Runner(app=app, session_service=store, auto_create_session=True)
             if not claims:
                 runner.claims = None

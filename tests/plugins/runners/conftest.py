@@ -17,14 +17,22 @@ class Talk(Conversation):
     """One session with one agent."""
 
     def __init__(
-        self, steps: Sequence[Any], tools: Sequence[Any] = (), *, distribution: str = "standard",
-        resumable: bool = False, plugins: Sequence[Any] = (), **agent: Any,
-    ) -> None:  # fmt: skip
+        self,
+        steps: Sequence[Any],
+        tools: Sequence[Any] = (),
+        *,
+        distribution: str = "standard",
+        resumable: bool = False,
+        plugins: Sequence[Any] = (),
+        **agent: Any,
+    ) -> None:
         self.agent = LlmAgent(name="clerk", model=ScriptedModel(steps), tools=list(tools), **agent)
         app = App(
-            name="desk", root_agent=self.agent, plugins=list(plugins),
+            name="desk",
+            root_agent=self.agent,
+            plugins=list(plugins),
             resumability_config=ResumabilityConfig(is_resumable=resumable),
-        )  # fmt: skip
+        )
         super().__init__(app, distribution=distribution, user_id="ada", session_id="s1")
 
 

@@ -178,8 +178,18 @@ def test_what_runs_around_an_invocation_is_stored_and_not_yielded(talk: Any, tol
         await events.aclose()
         session: Session = await one.stored()
         assert told(session) == [
-            "before", "hello", "hi", "after", "before", "again", "after", "before", "and again", "unheard", "after",
-        ]  # fmt: skip
+            "before",
+            "hello",
+            "hi",
+            "after",
+            "before",
+            "again",
+            "after",
+            "before",
+            "and again",
+            "unheard",
+            "after",
+        ]
         assert around.errors == ["NoneType", "ValueError", "GeneratorExit"]
 
     asyncio.run(main())

@@ -61,8 +61,11 @@ def test_a_run_that_was_taken_over_has_no_effect(
 
     async def main() -> None:
         mine, other = make_store(), make_store()
-        agent = Agent(name="till", model=ScriptedModel([FunctionCall(name="pay", args={}), "done"]),
-                      tools=[FunctionTool(pay, effect=effect)])  # fmt: skip
+        agent = Agent(
+            name="till",
+            model=ScriptedModel([FunctionCall(name="pay", args={}), "done"]),
+            tools=[FunctionTool(pay, effect=effect)],
+        )
         runner = Runner(
             agent=agent, app_name="till", session_service=mine, plugins=[Sleep(other)], auto_create_session=True
         )
@@ -143,8 +146,12 @@ def test_a_service_does_not_look_whether_it_lives_itself(
 
     async def main() -> None:
         mine, other = make_store(), make_store()
-        runner = Runner(agent=Agent(name="till", model=ScriptedModel(["one", "two", "three"])), app_name="till",
-                        session_service=mine, auto_create_session=True)  # fmt: skip
+        runner = Runner(
+            agent=Agent(name="till", model=ScriptedModel(["one", "two", "three"])),
+            app_name="till",
+            session_service=mine,
+            auto_create_session=True,
+        )
         for _ in range(3):  # what a run gives back is written with what comes next
             await events_of(runner.run_async(**AT, new_message="hi"))
         session = await mine.open(**WHERE)

@@ -171,10 +171,14 @@ def test_what_is_not_ours_is_left_alone(postgres: Callable[[], str], service: An
         await sql(url, "CREATE TABLE newel_events (x int)")
         with pytest.raises(ConfigurationError, match=r"other programs under newel's names \(newel_events\)"):
             await opened(url)
-        await sql(url, "DROP TABLE newel_events", *(
-            f"CREATE TABLE {table} (id text, invocation_id text, event_data jsonb)"
-            for table in ("sessions", "events", "app_states", "user_states", "adk_internal_metadata")
-        ))  # fmt: skip
+        await sql(
+            url,
+            "DROP TABLE newel_events",
+            *(
+                f"CREATE TABLE {table} (id text, invocation_id text, event_data jsonb)"
+                for table in ("sessions", "events", "app_states", "user_states", "adk_internal_metadata")
+            ),
+        )
         with pytest.raises(ConfigurationError, match=r"google-adk \(release 1\.22 or later.*import --from-adk"):
             await opened(url)
         # Another test has a schema of its own in this database.

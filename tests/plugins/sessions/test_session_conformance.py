@@ -308,16 +308,33 @@ def test_an_event_keeps_everything(open_store: OpenStore) -> None:
     async def scenario(store: BaseSessionService) -> None:
         session = await store.create_session(**AT)
         call = FunctionCall(id="c", name="f", args={"a": [1, None, {"b": "ü"}]})
-        event = Event.model_validate({
-            "author": "a", "invocationId": "i", "branch": "a.b", "longRunningToolIds": ["c"], "unknownField": {"x": 1},
-            "content": {"role": "model", "parts": [
-                {"functionCall": call.model_dump(by_alias=True, exclude_none=True)},
-                {"inlineData": {"data": "AP8=", "mimeType": "image/png"}}, {"text": "t", "thoughtSignature": "AP8="},
-            ]},
-            "actions": {"artifactDelta": {"f": 1}, "agentState": {}, "route": "left", "newAction": 1,
-                        "requestedToolConfirmations": {"c": {"hint": "sure?"}}},
-            "usageMetadata": {"totalTokenCount": 3}, "finishReason": "STOP", "customMetadata": {"k": None},
-        })  # fmt: skip
+        event = Event.model_validate(
+            {
+                "author": "a",
+                "invocationId": "i",
+                "branch": "a.b",
+                "longRunningToolIds": ["c"],
+                "unknownField": {"x": 1},
+                "content": {
+                    "role": "model",
+                    "parts": [
+                        {"functionCall": call.model_dump(by_alias=True, exclude_none=True)},
+                        {"inlineData": {"data": "AP8=", "mimeType": "image/png"}},
+                        {"text": "t", "thoughtSignature": "AP8="},
+                    ],
+                },
+                "actions": {
+                    "artifactDelta": {"f": 1},
+                    "agentState": {},
+                    "route": "left",
+                    "newAction": 1,
+                    "requestedToolConfirmations": {"c": {"hint": "sure?"}},
+                },
+                "usageMetadata": {"totalTokenCount": 3},
+                "finishReason": "STOP",
+                "customMetadata": {"k": None},
+            }
+        )
         before = event.model_dump(mode="json", by_alias=True)
         await store.append_event(session, event)
         assert (await stored(store)).events[0].model_dump(mode="json", by_alias=True) == before

@@ -20,14 +20,25 @@ _PART = st.builds(Part, text=_TEXT)
 
 @settings(deadline=None, max_examples=300)
 @given(
-    parts=st.lists(_PART, max_size=3), role=st.none() | _TEXT, author=_TEXT, invocation=_TEXT, branch=st.none() | _TEXT,
-    time=st.floats(-1e299, 1e299), id_=_TEXT,
-)  # fmt: skip
+    parts=st.lists(_PART, max_size=3),
+    role=st.none() | _TEXT,
+    author=_TEXT,
+    invocation=_TEXT,
+    branch=st.none() | _TEXT,
+    time=st.floats(-1e299, 1e299),
+    id_=_TEXT,
+)
 def test_texts_are_encoded_as_ever(
     parts: list[Part], role: str | None, author: str, invocation: str, branch: str | None, time: float, id_: str
 ) -> None:
-    event = Event(author=author, invocation_id=invocation, content=Content(role=role, parts=parts), branch=branch,
-                  timestamp=time, id=id_)  # fmt: skip
+    event = Event(
+        author=author,
+        invocation_id=invocation,
+        content=Content(role=role, parts=parts),
+        branch=branch,
+        timestamp=time,
+        id=id_,
+    )
     short = encode_texts(event)
     general = encode_any(event)
     assert short is not None

@@ -93,9 +93,13 @@ def runner(recording: Recording) -> Callable[..., Runner]:
 
     def make(agent: Any, *, plugins: Sequence[Any] = (), distribution: str = "adk", **settings: Any) -> Runner:
         return Runner(
-            app_name="tearoom", agent=agent, plugins=[recording.plugin(**settings), *plugins],
-            session_service=InMemorySessionService(), auto_create_session=True, composition=compose(distribution),
-        )  # fmt: skip
+            app_name="tearoom",
+            agent=agent,
+            plugins=[recording.plugin(**settings), *plugins],
+            session_service=InMemorySessionService(),
+            auto_create_session=True,
+            composition=compose(distribution),
+        )
 
     return make
 

@@ -32,9 +32,11 @@ def waiter(*steps: Any, **fields: Any) -> LlmAgent:
 
 def answer(text: str) -> LlmResponse:
     return LlmResponse(
-        content=Content(role="model", parts=[Part(text=text)]), finish_reason="STOP", model_version="leaf-1.5",
+        content=Content(role="model", parts=[Part(text=text)]),
+        finish_reason="STOP",
+        model_version="leaf-1.5",
         usage_metadata=USED,
-    )  # fmt: skip
+    )
 
 
 BREWING = FunctionCall(id="call-1", name="brew", args={"leaf": "oolong", "api_key": "key-secret"})
@@ -94,14 +96,19 @@ def test_tool_calls_and_their_merging(play: Any, recording: Any) -> None:
     first, second = recording.named("execute_tool brew")
     assert first.kind is SpanKind.INTERNAL
     assert dict(first.attributes) == {
-        **common, "gen_ai.tool.name": "brew", "gen_ai.tool.description": "Brews tea.",
-        "gen_ai.tool.type": "FunctionTool", "gen_ai.tool.call.id": "call-1",
-    }  # fmt: skip
+        **common,
+        "gen_ai.tool.name": "brew",
+        "gen_ai.tool.description": "Brews tea.",
+        "gen_ai.tool.type": "FunctionTool",
+        "gen_ai.tool.call.id": "call-1",
+    }
     assert second.attributes["gen_ai.tool.call.id"] == events[0].get_function_calls()[1].id
     assert dict(recording.one("execute_tool (merged)").attributes) == {
-        **common, "gen_ai.tool.name": "(merged tools)", "gen_ai.tool.description": "(merged tools)",
+        **common,
+        "gen_ai.tool.name": "(merged tools)",
+        "gen_ai.tool.description": "(merged tools)",
         "gen_ai.tool.call.id": events[1].id,
-    }  # fmt: skip
+    }
 
 
 def test_a_model_can_say_who_serves_it() -> None:
@@ -146,8 +153,11 @@ def test_captured_content_has_no_secrets(play: Any, recording: Any) -> None:
     shown_message, called, answered = json.loads(last.attributes["gen_ai.input.messages"])
     assert shown_message == {"role": "user", "parts": [{"type": "text", "content": "tea"}]}
     assert called["parts"][0] == {
-        "type": "tool_call", "id": "call-1", "name": "brew", "arguments": {"leaf": "oolong", "api_key": "(withheld)"},
-    }  # fmt: skip
+        "type": "tool_call",
+        "id": "call-1",
+        "name": "brew",
+        "arguments": {"leaf": "oolong", "api_key": "(withheld)"},
+    }
     assert answered["role"] == "tool"
     (instruction,) = json.loads(last.attributes["gen_ai.system_instructions"])
     assert instruction["content"].startswith("be kind")
@@ -162,9 +172,17 @@ def test_a_captured_error_tells_its_text(play: Any, recording: Any) -> None:
 
 @pytest.mark.parametrize(
     ("value", "captured"),
-    [("true", True), ("SPAN_ONLY", True), ("span_and_event", True), ("1", True),
-     ("false", False), ("EVENT_ONLY", False), ("no_content", False), ("", False)],
-)  # fmt: skip
+    [
+        ("true", True),
+        ("SPAN_ONLY", True),
+        ("span_and_event", True),
+        ("1", True),
+        ("false", False),
+        ("EVENT_ONLY", False),
+        ("no_content", False),
+        ("", False),
+    ],
+)
 def test_the_usual_variable_asks_for_content(
     play: Any, recording: Any, monkeypatch: Any, value: str, captured: bool
 ) -> None:
@@ -184,8 +202,23 @@ def test_a_long_text_is_cut(play: Any, recording: Any) -> None:
     assert "x" * 10 + "… (90 more characters)" in recording.one("call_llm").attributes["gen_ai.output.messages"]
 
 
-@pytest.mark.parametrize("key", ["api_key", "apiKey", "API-KEY", "x-api-key", "clientSecret", "password", "token",
-                                 "refresh_token", "Authorization", "private_key", "credentials", "Cookie"])  # fmt: skip
+@pytest.mark.parametrize(
+    "key",
+    [
+        "api_key",
+        "apiKey",
+        "API-KEY",
+        "x-api-key",
+        "clientSecret",
+        "password",
+        "token",
+        "refresh_token",
+        "Authorization",
+        "private_key",
+        "credentials",
+        "Cookie",
+    ],
+)
 def test_what_is_named_like_a_secret_is_withheld(key: str) -> None:
     assert without_secrets({"a": [{key: "hush"}]}, 100) == {"a": [{key: "(withheld)"}]}
 
@@ -211,12 +244,15 @@ def test_the_arguments_and_answers_of_a_credential_request_are_withheld(play: An
 def test_durations_and_tokens_are_measured(play: Any, recording: Any) -> None:
     play(waiter(BREWING, answer("so"), tools=[brew]))
     call = {
-        "gen_ai.operation.name": "generate_content", "gen_ai.provider.name": "ScriptedModel",
-        "gen_ai.request.model": "leaf-1", "gen_ai.agent.name": "waiter",
-    }  # fmt: skip
+        "gen_ai.operation.name": "generate_content",
+        "gen_ai.provider.name": "ScriptedModel",
+        "gen_ai.request.model": "leaf-1",
+        "gen_ai.agent.name": "waiter",
+    }
     answered = {**call, "gen_ai.response.model": "leaf-1.5"}
-    durations = {json.dumps(dict(p.attributes), sort_keys=True): p for p in
-                 recording.points("gen_ai.client.operation.duration")}  # fmt: skip
+    durations = {
+        json.dumps(dict(p.attributes), sort_keys=True): p for p in recording.points("gen_ai.client.operation.duration")
+    }
     assert set(durations) == {json.dumps(one, sort_keys=True) for one in (call, answered)}
     used = {p.attributes["gen_ai.token.type"]: p.sum for p in recording.points("gen_ai.client.token.usage")}
     assert used == {"input": 11, "output": 7}
@@ -232,6 +268,8 @@ def test_failures_are_measured_as_such_and_a_made_up_name_is_no_label(play: Any,
     play(waiter(FunctionCall(name="juggle-4711"), "sorry", tools=[brew]), distribution="standard")
     (tool,) = recording.points("gen_ai.execute_tool.duration")
     assert dict(tool.attributes) == {
-        "gen_ai.agent.name": "waiter", "gen_ai.tool.name": "(unknown)", "gen_ai.tool.type": "(unknown)",
+        "gen_ai.agent.name": "waiter",
+        "gen_ai.tool.name": "(unknown)",
+        "gen_ai.tool.type": "(unknown)",
         "error.type": "ValueError",
-    }  # fmt: skip
+    }

@@ -138,9 +138,13 @@ def record(sampler: Any = None, **providers: Any) -> list[str]:
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     plugin = TelemetryPlugin(**(providers or {"tracer_provider": provider}))
     runner = Runner(
-        app_name="tearoom", agent=LlmAgent(name="waiter", model=ScriptedModel(["tea"])), plugins=[plugin],
-        session_service=InMemorySessionService(), auto_create_session=True, composition=compose("adk"),
-    )  # fmt: skip
+        app_name="tearoom",
+        agent=LlmAgent(name="waiter", model=ScriptedModel(["tea"])),
+        plugins=[plugin],
+        session_service=InMemorySessionService(),
+        auto_create_session=True,
+        composition=compose("adk"),
+    )
 
     async def turn() -> list[str]:
         running = runner.run_async(user_id="ada", session_id="s1", new_message="hi")

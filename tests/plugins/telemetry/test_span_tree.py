@@ -40,9 +40,7 @@ def agent(name: str, *steps: Any, **fields: Any) -> LlmAgent:
 
 def test_a_turn_with_a_tool(play: Any, recording: Any) -> None:
     play(agent("waiter", call("brew"), "here you are", tools=[brew]))
-    assert recording.tree() == [
-        ["invocation", ["invoke_agent waiter", "call_llm", "execute_tool brew", "call_llm"]]
-    ]  # fmt: skip
+    assert recording.tree() == [["invocation", ["invoke_agent waiter", "call_llm", "execute_tool brew", "call_llm"]]]
     assert len({span.context.trace_id for span in recording.spans}) == 1
     assert {span.status.status_code for span in recording.spans} == {trace.StatusCode.UNSET}
 
@@ -52,12 +50,25 @@ def test_tools_side_by_side_are_siblings_and_their_merging_is_one_more(play: Any
         await asyncio.sleep(minutes)
         return "done"
 
-    play(agent("waiter", [call("steep", minutes=0.02), call("steep", minutes=0.0), call("brew")], "so",
-               tools=[steep, brew]))  # fmt: skip
+    play(
+        agent(
+            "waiter", [call("steep", minutes=0.02), call("steep", minutes=0.0), call("brew")], "so", tools=[steep, brew]
+        )
+    )
     assert recording.tree() == [
-        ["invocation", ["invoke_agent waiter", "call_llm", "execute_tool steep", "execute_tool steep",
-                        "execute_tool brew", "execute_tool (merged)", "call_llm"]]
-    ]  # fmt: skip
+        [
+            "invocation",
+            [
+                "invoke_agent waiter",
+                "call_llm",
+                "execute_tool steep",
+                "execute_tool steep",
+                "execute_tool brew",
+                "execute_tool (merged)",
+                "call_llm",
+            ],
+        ]
+    ]
     slow, quick = recording.named("execute_tool steep")
     assert quick.end_time < slow.end_time
 
@@ -80,9 +91,16 @@ def test_an_agent_that_is_handed_over_to_runs_within_the_one_that_did(play: Any,
     play(agent("waiter", call("transfer_to_agent", agent_name="cook"), sub_agents=[cook, baker]))
     handover = "execute_tool transfer_to_agent"
     assert recording.tree() == [
-        ["invocation", ["invoke_agent waiter", "call_llm", handover,
-                        ["invoke_agent cook", "call_llm", handover, ["invoke_agent baker", "call_llm"]]]]
-    ]  # fmt: skip
+        [
+            "invocation",
+            [
+                "invoke_agent waiter",
+                "call_llm",
+                handover,
+                ["invoke_agent cook", "call_llm", handover, ["invoke_agent baker", "call_llm"]],
+            ],
+        ]
+    ]
 
 
 def test_agents_one_after_another(play: Any, recording: Any) -> None:
@@ -119,9 +137,16 @@ def test_an_agent_as_a_tool_runs_within_the_tool_call(play: Any, recording: Any)
     cook = agent("cook", "bread", description="bakes")
     play(agent("waiter", call("cook", request="bread"), "so", tools=[AgentTool(agent=cook)]), distribution="standard")
     assert recording.tree() == [
-        ["invocation", ["invoke_agent waiter", "call_llm",
-                        ["execute_tool cook", ["invocation", ["invoke_agent cook", "call_llm"]]], "call_llm"]]
-    ]  # fmt: skip
+        [
+            "invocation",
+            [
+                "invoke_agent waiter",
+                "call_llm",
+                ["execute_tool cook", ["invocation", ["invoke_agent cook", "call_llm"]]],
+                "call_llm",
+            ],
+        ]
+    ]
 
 
 @pytest.mark.parametrize("distribution", ["adk", "standard"])
@@ -141,9 +166,18 @@ def test_the_spans_of_a_tool_stand_below_its_call(play: Any, recording: Any, dis
 
     play(agent("waiter", [call("weigh"), call("boil")], "so", tools=[weigh, boil]), distribution=distribution)
     assert recording.tree() == [
-        ["invocation", ["invoke_agent waiter", "call_llm", ["execute_tool weigh", "weigh"],
-                        ["execute_tool boil", "boil"], "execute_tool (merged)", "call_llm"]]
-    ]  # fmt: skip
+        [
+            "invocation",
+            [
+                "invoke_agent waiter",
+                "call_llm",
+                ["execute_tool weigh", "weigh"],
+                ["execute_tool boil", "boil"],
+                "execute_tool (merged)",
+                "call_llm",
+            ],
+        ]
+    ]
 
 
 def test_the_spans_of_a_provider_stand_below_its_call_even_where_it_holds_one_over_its_yields(
@@ -199,9 +233,11 @@ def test_a_node_of_a_graph_has_a_span_where_its_runner_says_so(play: Any, record
 
     play(Graph(name="graph", sub_agents=[agent("waiter", "tea")]))
     assert recording.tree() == [
-        ["invocation", ["invoke_agent graph", "invoke_node double",
-                        ["invoke_node ask", ["invoke_agent waiter", "call_llm"]]]]
-    ]  # fmt: skip
+        [
+            "invocation",
+            ["invoke_agent graph", "invoke_node double", ["invoke_node ask", ["invoke_agent waiter", "call_llm"]]],
+        ]
+    ]
     assert recording.one("invoke_node double").attributes["gen_ai.operation.name"] == "invoke_node"
 
 
@@ -223,15 +259,18 @@ def test_the_current_span_at_every_yield_is_the_callers_own(
     runner: Callable[..., Runner], recording: Any, around: bool
 ) -> None:
     tracer = recording.provider.get_tracer("mine")
-    second = ParallelAgent(name="both", sub_agents=[agent("left", ["a", "b"]), agent("right", call("brew"), "so",
-                                                                                     tools=[brew])])  # fmt: skip
+    second = ParallelAgent(
+        name="both", sub_agents=[agent("left", ["a", "b"]), agent("right", call("brew"), "so", tools=[brew])]
+    )
     root = SequentialAgent(name="all", sub_agents=[agent("first", call("brew"), ["x", "y"], tools=[brew]), second])
 
     async def turn() -> int:
         running = runner(root).run_async(
-            user_id="ada", session_id="s1", new_message="tea",
+            user_id="ada",
+            session_id="s1",
+            new_message="tea",
             run_config=RunConfig(streaming_mode=StreamingMode.SSE),
-        )  # fmt: skip
+        )
         seen = 0
         with tracer.start_as_current_span("mine") if around else nullcontext():
             own = trace.get_current_span()
@@ -255,9 +294,7 @@ def test_steps_may_be_taken_in_different_tasks(runner: Callable[..., Runner], re
                 await asyncio.ensure_future(anext(running))
 
     asyncio.run(turn())
-    assert recording.tree() == [
-        ["invocation", ["invoke_agent waiter", "call_llm", "execute_tool brew", "call_llm"]]
-    ]  # fmt: skip
+    assert recording.tree() == [["invocation", ["invoke_agent waiter", "call_llm", "execute_tool brew", "call_llm"]]]
 
 
 def test_two_invocations_at_once_have_a_trace_each(runner: Callable[..., Runner], recording: Any) -> None:
@@ -277,21 +314,31 @@ def test_two_invocations_at_once_have_a_trace_each(runner: Callable[..., Runner]
     asyncio.run(both())
     inner = ["call_llm", "execute_tool slow", "call_llm"]
     assert sorted(recording.tree()) == [
-        ["invocation", ["invoke_agent left", *inner]], ["invocation", ["invoke_agent right", *inner]],
-    ]  # fmt: skip
+        ["invocation", ["invoke_agent left", *inner]],
+        ["invocation", ["invoke_agent right", *inner]],
+    ]
 
 
 def test_two_that_record_the_same_turn_have_a_tree_each(play: Any, recording: Any) -> None:
     other = type(recording)()
     cook = agent("cook", "bread", description="bakes")
-    play(agent("waiter", call("cook", request="bread"), "so", tools=[AgentTool(agent=cook)]),
-         plugins=[other.plugin(name="other")])  # fmt: skip
+    play(
+        agent("waiter", call("cook", request="bread"), "so", tools=[AgentTool(agent=cook)]),
+        plugins=[other.plugin(name="other")],
+    )
     assert len(recording.spans) == len(other.spans) == 8
     for one in (recording, other):
         assert one.tree() == [
-            ["invocation", ["invoke_agent waiter", "call_llm",
-                            ["execute_tool cook", ["invocation", ["invoke_agent cook", "call_llm"]]], "call_llm"]]
-        ]  # fmt: skip
+            [
+                "invocation",
+                [
+                    "invoke_agent waiter",
+                    "call_llm",
+                    ["execute_tool cook", ["invocation", ["invoke_agent cook", "call_llm"]]],
+                    "call_llm",
+                ],
+            ]
+        ]
         assert len({span.context.trace_id for span in one.spans}) == 1
 
 
@@ -301,9 +348,11 @@ def test_two_that_record_the_same_turn_have_a_tree_each(play: Any, recording: An
 def test_closing_early_ends_every_span_and_is_no_error(runner: Callable[..., Runner], recording: Any) -> None:
     async def turn() -> None:
         running = runner(agent("waiter", ["a", "b", "c"])).run_async(
-            user_id="ada", session_id="s1", new_message="tea",
+            user_id="ada",
+            session_id="s1",
+            new_message="tea",
             run_config=RunConfig(streaming_mode=StreamingMode.SSE),
-        )  # fmt: skip
+        )
         async with aclosing(running) as events:
             async for event in events:
                 assert event.partial
@@ -355,17 +404,22 @@ def test_a_failing_tool_marks_what_it_ended(play: Any, recording: Any) -> None:
         play(agent("waiter", call("smash"), tools=[smash]))
     marked = {span.name: span.attributes.get("error.type") for span in recording.spans}
     assert marked == {
-        "invocation": "ValueError", "invoke_agent waiter": "ValueError", "call_llm": None,
+        "invocation": "ValueError",
+        "invoke_agent waiter": "ValueError",
+        "call_llm": None,
         "execute_tool smash": "ValueError",
-    }  # fmt: skip
+    }
 
 
 def test_a_failure_that_is_told_to_the_model_marks_the_tool_call_only(play: Any, recording: Any) -> None:
     play(agent("waiter", call("smash"), "sorry", tools=[smash]), distribution="standard")
     marked = {span.name: span.attributes.get("error.type") for span in recording.spans}
     assert marked == {
-        "invocation": None, "invoke_agent waiter": None, "call_llm": None, "execute_tool smash": "ValueError",
-    }  # fmt: skip
+        "invocation": None,
+        "invoke_agent waiter": None,
+        "call_llm": None,
+        "execute_tool smash": "ValueError",
+    }
     assert recording.one("execute_tool smash").status.status_code is trace.StatusCode.ERROR
 
 
@@ -398,5 +452,3 @@ def test_an_unknown_tool_has_a_span(play: Any, recording: Any) -> None:
     span = recording.one("execute_tool juggle")
     assert "gen_ai.tool.type" not in span.attributes
     assert span.attributes["error.type"] == "ValueError"
-
-

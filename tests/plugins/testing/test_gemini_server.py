@@ -101,8 +101,10 @@ def test_errors_dropped_connections_and_raw_bodies() -> None:
         server.raw("<html>")
         server.stream("Hel", then="drop")
         assert json.loads(post(server, HI))["error"] == {
-            "code": 429, "message": "slow down", "status": "RESOURCE_EXHAUSTED",
-        }  # fmt: skip
+            "code": 429,
+            "message": "slow down",
+            "status": "RESOURCE_EXHAUSTED",
+        }
         assert post(server, HI) == b"<html>"
         with pytest.raises(IncompleteRead):
             post(server, HI, "streamGenerateContent?alt=sse")

@@ -15,9 +15,17 @@ from newel_compose import compose
 from newel_kernel import AgentConfigError
 
 NAMES = [
-    "code_execution", "enterprise_web_search", "exit_loop", "get_user_choice", "google_maps_grounding",
-    "google_search", "load_artifacts", "load_memory", "preload_memory", "url_context",
-]  # fmt: skip
+    "code_execution",
+    "enterprise_web_search",
+    "exit_loop",
+    "get_user_choice",
+    "google_maps_grounding",
+    "google_search",
+    "load_artifacts",
+    "load_memory",
+    "preload_memory",
+    "url_context",
+]
 
 
 @pytest.fixture
@@ -48,9 +56,12 @@ INNER = "name: inner\ndescription: Knows.\n"
 
 @pytest.mark.parametrize(
     "args",
-    ["[{name: agent, value: inner.yaml}, {name: skip_summarization, value: true}]",
-     "{agent: {config_path: inner.yaml}, skip_summarization: true}", "{agent: inner.yaml, skip_summarization: true}"],
-)  # fmt: skip
+    [
+        "[{name: agent, value: inner.yaml}, {name: skip_summarization, value: true}]",
+        "{agent: {config_path: inner.yaml}, skip_summarization: true}",
+        "{agent: inner.yaml, skip_summarization: true}",
+    ],
+)
 def test_an_agent_tool_names_its_agents_file(load: Any, args: str) -> None:
     agent = load(f"name: root\ntools:\n  - name: AgentTool\n    args: {args}\n", inner_dot_yaml=INNER)
     (tool,) = agent.tools
@@ -79,9 +90,12 @@ def test_functions_of_the_app_are_named(load: Any) -> None:
 
 @pytest.mark.parametrize(
     ("args", "why"),
-    [("{func: os.system}", "is not allowed here"), ("{}", "cannot be made of these args"),
-     ("{funk: jobs.submit}", "cannot be made of these args")],
-)  # fmt: skip
+    [
+        ("{func: os.system}", "is not allowed here"),
+        ("{}", "cannot be made of these args"),
+        ("{funk: jobs.submit}", "cannot be made of these args"),
+    ],
+)
 def test_what_a_tool_cannot_be_made_of_is_told_with_the_line(load: Any, args: str, why: str) -> None:
     with pytest.raises(AgentConfigError, match=rf"root\.yaml:\d: .*{why}"):
         load(f"name: root\ntools:\n  - name: LongRunningFunctionTool\n    args: {args}\n")

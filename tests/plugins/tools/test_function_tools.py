@@ -114,8 +114,10 @@ def test_adk_describes_a_tool_by_its_whole_docstring_also_after_standard_did() -
     words = declared(shared, "adk")
     assert "leaf: Which tea." in words.description
     assert words.parameters_json_schema == {
-        "type": "object", "properties": {"leaf": {"type": "string"}}, "required": ["leaf"],
-    }  # fmt: skip
+        "type": "object",
+        "properties": {"leaf": {"type": "string"}},
+        "required": ["leaf"],
+    }
     assert "leaf: Which tea." not in declared(shared).description
 
 

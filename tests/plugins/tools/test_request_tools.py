@@ -63,9 +63,12 @@ def test_the_artifacts_asked_for_are_in_the_next_request_only(talk: Any) -> None
 
 @pytest.mark.parametrize(
     ("artifact", "text"),
-    [(data("text/csv; charset=utf-8", b"1,2"), "1,2"), (data("application/json", b"{}"), "{}"),
-     (data("application/zip", b"x" * 2000), "[f is binary data (application/zip, 2,000 bytes) and cannot be shown]")],
-)  # fmt: skip
+    [
+        (data("text/csv; charset=utf-8", b"1,2"), "1,2"),
+        (data("application/json", b"{}"), "{}"),
+        (data("application/zip", b"x" * 2000), "[f is binary data (application/zip, 2,000 bytes) and cannot be shown]"),
+    ],
+)
 def test_data_that_models_do_not_take_goes_as_text(talk: Any, artifact: Part, text: str) -> None:
     root, _ = reading(talk, ["f"], {"f": artifact})
     assert requests(root)[1].contents[-1].parts[1].text == text
@@ -142,9 +145,11 @@ def example(question: str, *answer: Any) -> Example:
 
 def test_examples_are_shown_as_conversations(talk: Any) -> None:
     shown = example(
-        "roll", Part(function_call=FunctionCall(name="roll", args={"sides": 6})),
-        Part(function_response=FunctionResponse(name="roll", response={"n": 4})), Part(text="a 4"),
-    )  # fmt: skip
+        "roll",
+        Part(function_call=FunctionCall(name="roll", args={"sides": 6})),
+        Part(function_response=FunctionResponse(name="roll", response={"n": 4})),
+        Part(text="a 4"),
+    )
     root = agent("ok", tools=[ExampleTool([shown, {"input": "bye", "output": "see you"}])])
     talk(root).say("tea")
     assert (
@@ -176,9 +181,14 @@ def test_examples_must_be_examples() -> None:
 
 @pytest.mark.parametrize(
     ("name", "field"),
-    [("google_search", "google_search"), ("url_context", "url_context"), ("code_execution", "code_execution"),
-     ("enterprise_web_search", "enterprise_web_search"), ("google_maps_grounding", "google_maps")],
-)  # fmt: skip
+    [
+        ("google_search", "google_search"),
+        ("url_context", "url_context"),
+        ("code_execution", "code_execution"),
+        ("enterprise_web_search", "enterprise_web_search"),
+        ("google_maps_grounding", "google_maps"),
+    ],
+)
 def test_a_service_tool_is_an_entry_of_its_own(talk: Any, name: str, field: str) -> None:
     def own() -> str:
         return "x"
@@ -207,8 +217,10 @@ def test_vertex_ai_search_names_its_store(talk: Any) -> None:
     talk(root).say("tea")
     search = requests(root)[0].config.tools[0].retrieval.vertex_ai_search
     assert search.model_dump(exclude_none=True) == {
-        "datastore": "stores/teas", "max_results": 3, "filter": "user = 'ada'",
-    }  # fmt: skip
+        "datastore": "stores/teas",
+        "max_results": 3,
+        "filter": "user = 'ada'",
+    }
 
 
 @pytest.mark.parametrize(

@@ -165,8 +165,9 @@ def wrapped(wrapping: str, names: dict[str, Any], slots: tuple[Slot, ...]) -> tu
         return names["Holder"]() if wrapping == "object" else names["Holder"], slots
     if wrapping == "partial" and slots and slots[-1].kind == "keyword":
         return functools.partial(names["work"], **{slots[-1].name: "bound"}), (
-            *slots[:-1], Slot(slots[-1].name, slots[-1].form, "keyword", "bound"),
-        )  # fmt: skip
+            *slots[:-1],
+            Slot(slots[-1].name, slots[-1].form, "keyword", "bound"),
+        )
     if wrapping == "partial" and slots:
         return functools.partial(names["work"], "bound"), slots[1:]
     if wrapping == "wrapped":

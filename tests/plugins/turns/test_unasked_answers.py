@@ -148,7 +148,7 @@ def test_a_resumed_invocation_shows_no_open_calls_of_a_later_one() -> None:
             Event(author="user", invocation_id="first", content=Content(role="user", parts=[Part(text="Hello?")])),
             Event(author="user", invocation_id="second", content=Content(role="user", parts=[Part(text="May I?")])),
             Event(author="door", invocation_id="second", content=asks),
-        ]  # fmt: skip
+        ]
         for event in left:  # two processes that died have left these
             await service.append_event(session, event)
         await door.chat.send(None, invocation_id="first")

@@ -26,9 +26,15 @@ def run_of(events: list[Event], *, branch: str | None = None, scope: str | None 
     session = Session(id="s", app_name="app", user_id="ada", events=events)
     resumability = SimpleNamespace(is_resumable=fields.pop("resumable", True))
     ctx = InvocationContext(
-        store, session, BaseAgent(name="clerk"), made, RunConfig(), "e-1", branch=branch,
+        store,
+        session,
+        BaseAgent(name="clerk"),
+        made,
+        RunConfig(),
+        "e-1",
+        branch=branch,
         resumability_config=resumability,
-    )  # fmt: skip
+    )
     return ctx.model_copy(update={"isolation_scope": scope, **fields})
 
 

@@ -24,16 +24,23 @@ class Talk:
     """Messages to one session, and what came of each. A new `Talk` on the same store is a new process."""
 
     def __init__(
-        self, root: Any, store: BaseSessionService | None = None, *, resumable: bool = False, plugins: Any = (),
+        self,
+        root: Any,
+        store: BaseSessionService | None = None,
+        *,
+        resumable: bool = False,
+        plugins: Any = (),
         composition: Composition | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.store = store or InMemorySessionService()
         config = ResumabilityConfig(is_resumable=resumable)
         app = App(name="app", root_agent=as_root(root), resumability_config=config, plugins=list(plugins))
         self.runner = Runner(
-            app=app, session_service=self.store, auto_create_session=True,
+            app=app,
+            session_service=self.store,
+            auto_create_session=True,
             composition=composition or compose_once("adk"),
-        )  # fmt: skip
+        )
 
     def say(self, message: Any = None, **arguments: Any) -> list[Event]:
         """Send a message, or resume an invocation; the events."""

@@ -44,14 +44,22 @@ def edges_of(*items: Any) -> list[tuple[str, str, Any]]:
 
 def test_a_chain_leads_from_each_entry_to_the_next() -> None:
     assert edges_of((START, a, (b, c), JoinNode(name="j"))) == [
-        ("__START__", "a", None), ("a", "b", None), ("a", "c", None), ("b", "j", None), ("c", "j", None),
-    ]  # fmt: skip
+        ("__START__", "a", None),
+        ("a", "b", None),
+        ("a", "c", None),
+        ("b", "j", None),
+        ("c", "j", None),
+    ]
 
 
 def test_a_routing_map_leads_to_its_targets_and_they_to_what_follows() -> None:
     assert edges_of(("START", a, {"x": b, DEFAULT_ROUTE: c}, JoinNode(name="j"))) == [
-        ("__START__", "a", None), ("a", "b", "x"), ("a", "c", DEFAULT_ROUTE), ("b", "j", None), ("c", "j", None),
-    ]  # fmt: skip
+        ("__START__", "a", None),
+        ("a", "b", "x"),
+        ("a", "c", DEFAULT_ROUTE),
+        ("b", "j", None),
+        ("c", "j", None),
+    ]
 
 
 def test_the_same_function_is_the_same_node_a_bound_method_too() -> None:
@@ -99,8 +107,14 @@ fa, fb, fc = FunctionNode(a), FunctionNode(b), FunctionNode(c)
         ([("START", fa), (fb, fc)], r"\['b', 'c'\]"),
         ([("START", fa), (fa, "START")], "'a' -> '__START__' leads to START"),
         ([("START", fa, fb), Edge(from_node=fa, to_node=fb, route="x")], "2 edges lead from 'a' to 'b'"),
-        ([("START", fa), Edge(from_node=fa, to_node=fb, route=DEFAULT_ROUTE),
-          Edge(from_node=fa, to_node=fc, route=DEFAULT_ROUTE)], "'a' has 2 edges with DEFAULT_ROUTE, to 'b' and 'c'"),
+        (
+            [
+                ("START", fa),
+                Edge(from_node=fa, to_node=fb, route=DEFAULT_ROUTE),
+                Edge(from_node=fa, to_node=fc, route=DEFAULT_ROUTE),
+            ],
+            "'a' has 2 edges with DEFAULT_ROUTE, to 'b' and 'c'",
+        ),
         ([("START", fa, fb, fc, fa)], "a -> b -> c -> a"),
         ([("START", number, word)], "'number' -> 'word' does not fit: 'number' gives Number, 'word' takes Word"),
         ([42], r"edges\[0\] is 42"),
@@ -110,7 +124,7 @@ fa, fb, fc = FunctionNode(a), FunctionNode(b), FunctionNode(c)
         ([("START", fa, {1.5: fb})], "1.5"),
         ([("START", lambda: 1)], "<lambda>"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_run_is_refused_by_name(edges: list[Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Workflow(name="wf", edges=edges)

@@ -25,11 +25,18 @@ def test_each_run_is_an_operation_within_what_ran_it(watched: Any) -> None:
     inner = Workflow(name="inner", edges=[("START", Agent(name="poet", model=ScriptedModel(["a poem"])))])
     talk, watch = watched
     talk(Workflow(name="wf", edges=[("START", (first, second, driver), JoinNode(name="join"), inner)])).say("go")
-    assert sorted(watch.ended) == sorted([
-        ("node wf", "first", "stop"), ("node wf", "second", "stop"), ("node driver", "first", "stop"),
-        ("node wf", "driver", "stop"), ("node wf", "join", "stop"), ("node inner", "poet", "stop"),
-        ("node wf", "inner", "stop"), ("invocation app", "wf", "stop"),
-    ])  # fmt: skip
+    assert sorted(watch.ended) == sorted(
+        [
+            ("node wf", "first", "stop"),
+            ("node wf", "second", "stop"),
+            ("node driver", "first", "stop"),
+            ("node wf", "driver", "stop"),
+            ("node wf", "join", "stop"),
+            ("node inner", "poet", "stop"),
+            ("node wf", "inner", "stop"),
+            ("invocation app", "wf", "stop"),
+        ]
+    )
 
 
 def test_a_failure_ends_the_operations_that_it_passes(watched: Any) -> None:

@@ -28,7 +28,7 @@ from newel.workflow import (
     StateSchemaError,
     Workflow,
     node,
-)  # fmt: skip
+)
 
 QUICK = RetryConfig(max_attempts=4, initial_delay=0.0)
 
@@ -402,8 +402,6 @@ def test_committed_outputs_do_not_change(talk: Any) -> None:
     chat = talk(Workflow(name="wf", edges=[("START", make, spoil)]))
     chat.say("go")
     assert chat.stored()[1].output == {"n": [1]}
-
-
 
 
 def test_a_graph_is_a_tool_whose_result_is_its_output(talk: Any) -> None:

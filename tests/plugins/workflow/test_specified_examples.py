@@ -66,13 +66,17 @@ def test_the_triage_workflow(text: str, output: str) -> None:
     workflow = Workflow(
         name="triage_workflow",
         edges=[
-            (START, FunctionNode(name="classify", fn=classify), {
-                "urgent": FunctionNode(name="handle_urgent", fn=handle_urgent),
-                "billing": FunctionNode(name="handle_billing", fn=handle_billing),
-                DEFAULT_ROUTE: FunctionNode(name="handle_default", fn=handle_default),
-            }),
+            (
+                START,
+                FunctionNode(name="classify", fn=classify),
+                {
+                    "urgent": FunctionNode(name="handle_urgent", fn=handle_urgent),
+                    "billing": FunctionNode(name="handle_billing", fn=handle_billing),
+                    DEFAULT_ROUTE: FunctionNode(name="handle_default", fn=handle_default),
+                },
+            ),
         ],
-    )  # fmt: skip
+    )
     assert say(workflow, text)[-1].output == output
 
 

@@ -94,8 +94,12 @@ def test_it_talks_with_the_user_until_it_is_done(talk: Any, outputs: Any, resuma
     assert outputs(last) == ["booked", "tail(booked)"]
     assert ran == ["first"]
     assert seen(clerk) == [
-        "user: first(go)", "model: Which room?", "user: 12", "model: How long?", "user: a day",
-    ]  # fmt: skip
+        "user: first(go)",
+        "model: Which room?",
+        "user: 12",
+        "model: How long?",
+        "user: a day",
+    ]
     assert len({e.invocation_id for e in turn.stored()}) == 1
 
     turn, clerk = again(done())
@@ -227,8 +231,12 @@ def test_of_two_that_ask_the_latest_is_talked_to_first(talk: Any, outputs: Any, 
     assert outputs(turn.say("and again"))[-1] == "tail({'a': 'a', 'b': 'b'})"
     asker = next(agent for agent in agents if agent.name == other)
     assert seen(asker) == [
-        "user: go", f"model: {other}?", "user: for the other", "model: more?", "user: and again",
-    ]  # fmt: skip
+        "user: go",
+        f"model: {other}?",
+        "user: for the other",
+        "model: more?",
+        "user: and again",
+    ]
 
 
 def test_a_confirmation_beside_a_task_in_conversation(talk: Any, outputs: Any, resumable: bool) -> None:

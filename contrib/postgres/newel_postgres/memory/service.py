@@ -34,9 +34,15 @@ class PostgresMemoryService(BaseMemoryService):
     """
 
     def __init__(
-        self, url: str, *, schema: str = "", pool_size: int = 4, proxy: bool = False, patience: float = 15.0,
+        self,
+        url: str,
+        *,
+        schema: str = "",
+        pool_size: int = 4,
+        proxy: bool = False,
+        patience: float = 15.0,
         embedder: Embedder | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if "embedder" in dict(parse_qsl(urlsplit(url).query, keep_blank_values=True)):
             raise ConfigurationError(
                 "an embedder that a URL names is a plugin's, which only a composition knows: name the URL under "
@@ -54,17 +60,26 @@ class PostgresMemoryService(BaseMemoryService):
         await self._add(Add(session.app_name, session.user_id, session.id, rows, Existing.WHOLE_SESSION))
 
     async def add_events_to_memory(
-        self, *, app_name: str, user_id: str, events: Sequence[Event], session_id: str | None = None,
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        events: Sequence[Event],
+        session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Remember a few events; those already known are left as they are."""
         rows = [row for event in events if (row := row_of_event(event, custom_metadata)) is not None]
         await self._add(Add(app_name, user_id, session_id or _NO_SESSION, rows, Existing.KEPT))
 
     async def add_memory(
-        self, *, app_name: str, user_id: str, memories: Sequence[MemoryEntry],
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        memories: Sequence[MemoryEntry],
         custom_metadata: Mapping[str, object] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Remember the given entries; an entry with a known id replaces the old one."""
         rows = [row_of_entry(memory, custom_metadata) for memory in memories]
         await self._add(Add(app_name, user_id, _NO_SESSION, rows, Existing.REPLACED))

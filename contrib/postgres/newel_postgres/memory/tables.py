@@ -149,7 +149,13 @@ class Tables:
         for statement in statements:
             yield Query(
                 statement.format(
-                    owners=self.owners, entries=self.entries, terms=self.terms, embedder=self.embedder,
-                    vectors=self.vectors, bits=self.bits, extension=self.extension, place=self._place,
+                    owners=self.owners,
+                    entries=self.entries,
+                    terms=self.terms,
+                    embedder=self.embedder,
+                    vectors=self.vectors,
+                    bits=self.bits,
+                    extension=self.extension,
+                    place=self._place,
                 )
-            )  # fmt: skip
+            )

@@ -162,11 +162,17 @@ def _inserted(tables: Tables, owner: int, session: str, rows: Sequence[Row]) -> 
     vectors = [vector(owner, row.text) for row in rows]
     metadata: list[Json] = [from_json(row.metadata) for row in rows]
     columns: list[list[Any]] = [
-        [stored(row.key) for row in rows], [row.is_event for row in rows], [maybe(row.author) for row in rows],
-        [maybe(row.timestamp) for row in rows], [row.at for row in rows], [row.content.decode() for row in rows],
-        [row.metadata for row in rows], [_UNIT.join(facts(one)) for one in metadata],
-        [words for words, _ in vectors], [length for _, length in vectors],
-    ]  # fmt: skip
+        [stored(row.key) for row in rows],
+        [row.is_event for row in rows],
+        [maybe(row.author) for row in rows],
+        [maybe(row.timestamp) for row in rows],
+        [row.at for row in rows],
+        [row.content.decode() for row in rows],
+        [row.metadata for row in rows],
+        [_UNIT.join(facts(one)) for one in metadata],
+        [words for words, _ in vectors],
+        [length for _, length in vectors],
+    ]
     types = ("text", "boolean", "text", "text", "double precision", "text", "text", "text", "text", "integer")
     casts = ", ".join(f"CAST(?{place} AS {kind}[])" for place, kind in enumerate(types, 3))
     sql = (

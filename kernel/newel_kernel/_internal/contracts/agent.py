@@ -151,6 +151,9 @@ async def _around(ctx: InvocationContext, hook: str) -> Event | None:
     if content is not None and hook == "before_agent_callback":
         ctx.end_invocation = True
     return Event(
-        invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, content=content,
+        invocation_id=ctx.invocation_id,
+        author=ctx.agent.name,
+        branch=ctx.branch,
+        content=content,
         actions=actions,  # None: made when touched
-    )  # fmt: skip
+    )

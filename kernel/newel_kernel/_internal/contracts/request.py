@@ -22,8 +22,15 @@ class LlmRequest:
     """
 
     __slots__ = (
-        "_config", "_declarations", "_instructions", "_labels", "_stash", "contents", "model", "tools_dict",
-    )  # fmt: skip
+        "_config",
+        "_declarations",
+        "_instructions",
+        "_labels",
+        "_stash",
+        "contents",
+        "model",
+        "tools_dict",
+    )
 
     def __init__(
         self,
@@ -145,6 +152,7 @@ class LlmRequest:
         for name, value in (update or {}).items():
             setattr(new, name, value)
         return new
+
 
 #: Copying an empty one costs half of making one; `model_construct` builds no validator at import.
 _BLANK = GenerateContentConfig.model_construct()

@@ -47,11 +47,24 @@ class LlmResponse(Record):
     """One answer of a model, or one chunk of it (`partial=True`), or its failure (`error_code`)."""
 
     sparse: ClassVar[tuple[str, ...]] = (
-        "grounding_metadata", "turn_complete", "error_code", "error_message", "interrupted",
-        "live_session_resumption_update", "live_session_id", "go_away", "input_transcription", "output_transcription",
-        "avg_logprobs", "logprobs_result", "cache_metadata", "citation_metadata", "interaction_id",
-        "voice_activity", "tool_call_cancellation",
-    )  # fmt: skip
+        "grounding_metadata",
+        "turn_complete",
+        "error_code",
+        "error_message",
+        "interrupted",
+        "live_session_resumption_update",
+        "live_session_id",
+        "go_away",
+        "input_transcription",
+        "output_transcription",
+        "avg_logprobs",
+        "logprobs_result",
+        "cache_metadata",
+        "citation_metadata",
+        "interaction_id",
+        "voice_activity",
+        "tool_call_cancellation",
+    )
 
     model_version: str | None = None
     content: Content | None = None
@@ -79,10 +92,15 @@ class LlmResponse(Record):
     tool_call_cancellation: LiveServerToolCallCancellation | None = None
 
     def __init__(
-        self, content: Content | None = None, partial: bool | None = None, model_version: str | None = None,
-        finish_reason: FinishReason | None = None, custom_metadata: Json | None = None,
-        usage_metadata: GenerateContentResponseUsageMetadata | None = None, **others: object,
-    ) -> None:  # fmt: skip
+        self,
+        content: Content | None = None,
+        partial: bool | None = None,
+        model_version: str | None = None,
+        finish_reason: FinishReason | None = None,
+        custom_metadata: Json | None = None,
+        usage_metadata: GenerateContentResponseUsageMetadata | None = None,
+        **others: object,
+    ) -> None:
         self.content = content
         self.partial = partial
         self.model_version = model_version

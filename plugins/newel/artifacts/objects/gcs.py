@@ -33,9 +33,13 @@ class GcsBucket(Bucket):
         self._refusals = api.GoogleAPICallError
         self._auth_errors = auth.GoogleAuthError
         self._transient_errors = (
-            requests.RequestException, OSError, api.RetryError, auth.TransportError, failures.DataCorruption,
+            requests.RequestException,
+            OSError,
+            api.RetryError,
+            auth.TransportError,
+            failures.DataCorruption,
             failures.InvalidResponse,
-        )  # fmt: skip
+        )
         self._name = name
         self._calls = Calls(f"gs://{name}", patience)
         #: Each call is retried here, within its patience; in an upload in parts, the SDK retries each part.

@@ -14,9 +14,19 @@ _MISSING = {"404", "NoSuchKey", "NoSuchUpload", "NotFound"}
 _EXISTS = {"412", "PreconditionFailed"}
 #: Errors that pass, besides every status of 500 and above.
 _TRANSIENT = {
-    "409", "429", "ConditionalRequestConflict", "InternalError", "OperationAborted", "RequestLimitExceeded",
-    "RequestTimeout", "ServiceUnavailable", "SlowDown", "Throttling", "ThrottlingException", "TooManyRequestsException",
-}  # fmt: skip
+    "409",
+    "429",
+    "ConditionalRequestConflict",
+    "InternalError",
+    "OperationAborted",
+    "RequestLimitExceeded",
+    "RequestTimeout",
+    "ServiceUnavailable",
+    "SlowDown",
+    "Throttling",
+    "ThrottlingException",
+    "TooManyRequestsException",
+}
 _AT_ONCE = 1000
 
 

@@ -53,29 +53,47 @@ class ObjectArtifactService(ArtifactStore):
         self._prefix = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
 
     async def save_artifact(
-        self, *, app_name: str, user_id: str, filename: str, artifact: Part | Json,
-        session_id: str | None = None, custom_metadata: Mapping[str, object] | None = None,
-    ) -> int:  # fmt: skip
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        filename: str,
+        artifact: Part | Json,
+        session_id: str | None = None,
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> int:
         """Store a new version."""
         part = as_part(artifact)
         place = self._place(app_name, user_id, session_id, filename)
         shell, data = _split(part)
         id_ = seam.new_id()
         key = f"{place.folder}{DATA}{id_}"
-        record = as_json({
-            **place.owner._asdict(), "filename": filename, "custom_metadata": as_metadata(custom_metadata),
-            "mime_type": mime_type(part), "create_time": seam.clock(), "id": id_,
-            "part": shell.model_dump(mode="json", exclude_none=True),
-            "data": None if data is None else key, "size": len(data or b""),
-        }).encode()  # fmt: skip
+        record = as_json(
+            {
+                **place.owner._asdict(),
+                "filename": filename,
+                "custom_metadata": as_metadata(custom_metadata),
+                "mime_type": mime_type(part),
+                "create_time": seam.clock(),
+                "id": id_,
+                "part": shell.model_dump(mode="json", exclude_none=True),
+                "data": None if data is None else key,
+                "size": len(data or b""),
+            }
+        ).encode()
         if data is not None:
             await self._bucket.put(key, data, _content_type(part))
         return await self._take_number(place, record, id_)
 
     async def load_artifact(
-        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        filename: str,
+        session_id: str | None = None,
         version: int | None = None,
-    ) -> Part | None:  # fmt: skip
+    ) -> Part | None:
         """A version, or None."""
         record = await self._record(self._place(app_name, user_id, session_id, filename), version)
         if record is None:
@@ -116,9 +134,14 @@ class ObjectArtifactService(ArtifactStore):
         return sorted(_versions(entry.key for entry in await self._bucket.entries(place.records)))
 
     async def get_artifact_version(
-        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None,
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        filename: str,
+        session_id: str | None = None,
         version: int | None = None,
-    ) -> ArtifactVersion | None:  # fmt: skip
+    ) -> ArtifactVersion | None:
         """The metadata of a version."""
         place = self._place(app_name, user_id, session_id, filename)
         record = await self._record(place, version)

@@ -118,9 +118,12 @@ class _Response:
 
 def _transport(policy: Policy) -> Callable[..., _Response]:
     def request(
-        url: str, method: str = "GET", body: str | bytes | None = None, headers: Mapping[str, str] | None = None,
+        url: str,
+        method: str = "GET",
+        body: str | bytes | None = None,
+        headers: Mapping[str, str] | None = None,
         **_: object,
-    ) -> _Response:  # fmt: skip
+    ) -> _Response:
         require_encryption(url, policy)
         data = body.encode() if isinstance(body, str) else body
         reply = fetch_blocking(url, policy, method=method, headers=headers, body=data)

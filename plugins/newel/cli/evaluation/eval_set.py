@@ -78,15 +78,20 @@ def add_eval_case(
 @click.argument("agent_dir", type=click.Path(exists=True, file_okay=False))
 @click.argument("eval_set_id")
 @click.option(
-    "--user_simulation_config_file", required=True, type=click.Path(exists=True, dir_okay=False),
+    "--user_simulation_config_file",
+    required=True,
+    type=click.Path(exists=True, dir_okay=False),
     help="count, model_name, generation_instruction, environment_context.",
-)  # fmt: skip
+)
 @_storage_option
 @click.pass_context
 def generate_eval_cases(
-    ctx: click.Context, agent_dir: str, eval_set_id: str, user_simulation_config_file: str,
+    ctx: click.Context,
+    agent_dir: str,
+    eval_set_id: str,
+    user_simulation_config_file: str,
     eval_storage_uri: str | None,
-) -> None:  # fmt: skip
+) -> None:
     """Let a model invent scenarios for the agent, and add a case for each."""
     text = read_text(user_simulation_config_file)
     config = read_model(ConversationGenerationConfig, text, user_simulation_config_file)
@@ -96,14 +101,19 @@ def generate_eval_cases(
 
 
 def _add(
-    manager: EvalSetsManager, app: str, eval_set_id: str, scenarios: list[ConversationScenario],
+    manager: EvalSetsManager,
+    app: str,
+    eval_set_id: str,
+    scenarios: list[ConversationScenario],
     session: SessionInput | None,
-) -> None:  # fmt: skip
+) -> None:
     for scenario in scenarios:
         case = EvalCase(
-            eval_id=case_id(scenario), conversation_scenario=scenario, session_input=session,
+            eval_id=case_id(scenario),
+            conversation_scenario=scenario,
+            session_input=session,
             creation_timestamp=seam.clock(),
-        )  # fmt: skip
+        )
         if manager.get_eval_case(app, eval_set_id, case.eval_id) is not None:
             click.echo(f"Eval case '{case.eval_id}' already exists in eval set '{eval_set_id}', skipped adding.")
             continue

@@ -28,9 +28,17 @@ from newel_kernel import BaseSessionService, Session
 @click.option("--tag", "tags", multiple=True, help="Tags of the new cases.")
 @click.pass_context
 def from_session(
-    ctx: click.Context, agent: str, eval_set_id: str, ids: tuple[str, ...], user: str | None, app: str | None,
-    sessions: str | None, redact: tuple[str, ...], keep_personal: bool, tags: tuple[str, ...],
-) -> None:  # fmt: skip
+    ctx: click.Context,
+    agent: str,
+    eval_set_id: str,
+    ids: tuple[str, ...],
+    user: str | None,
+    app: str | None,
+    sessions: str | None,
+    redact: tuple[str, ...],
+    keep_personal: bool,
+    tags: tuple[str, ...],
+) -> None:
     """Add a case for each stored session of AGENT to the set EVAL_SET_ID, which is made where it does not exist.
 
     Secrets are always masked; mail addresses, phone and card numbers unless --keep-personal.
@@ -55,9 +63,7 @@ def from_session(
         click.echo(f"Eval case '{case.eval_id}' added to eval set '{eval_set_id}'.")
 
 
-async def _sessions(
-    store: BaseSessionService, app: str, user: str | None, ids: Sequence[str]
-) -> list[Session]:  # fmt: skip
+async def _sessions(store: BaseSessionService, app: str, user: str | None, ids: Sequence[str]) -> list[Session]:
     try:
         listed = (await store.list_sessions(app_name=app, user_id=user)).sessions
         matches = [one for one in listed if not ids or any(fnmatchcase(one.id, glob) for glob in ids)]

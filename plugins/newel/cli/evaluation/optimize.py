@@ -30,21 +30,29 @@ _THIN = "-" * 80
 @click.command("optimize")
 @click.argument("agent_dir", type=click.Path(exists=True, file_okay=False))
 @click.option(
-    "--sampler_config_file_path", required=True, type=click.Path(exists=True, dir_okay=False),
+    "--sampler_config_file_path",
+    required=True,
+    type=click.Path(exists=True, dir_okay=False),
     help="eval_config, app_name, train_eval_set, and what else says which cases are tried.",
-)  # fmt: skip
+)
 @click.option(
-    "--optimizer_config_file_path", type=click.Path(exists=True, dir_okay=False),
+    "--optimizer_config_file_path",
+    type=click.Path(exists=True, dir_okay=False),
     help="optimizer_model, max_metric_calls, reflection_minibatch_size, run_dir, seed.",
-)  # fmt: skip
+)
 @click.option("--print_detailed_results", is_flag=True, help="Print what the search says of every candidate.")
 @click.option("--resume", metavar="RUN", help="Continue a search that was cut short, by its folder.")
 @click.option("--log_level", default="WARNING", show_default=True, help="Level of the log on stderr.")
 @click.pass_context
 def optimize(
-    ctx: click.Context, agent_dir: str, sampler_config_file_path: str, optimizer_config_file_path: str | None,
-    print_detailed_results: bool, resume: str | None, log_level: str,
-) -> None:  # fmt: skip
+    ctx: click.Context,
+    agent_dir: str,
+    sampler_config_file_path: str,
+    optimizer_config_file_path: str | None,
+    print_detailed_results: bool,
+    resume: str | None,
+    log_level: str,
+) -> None:
     """Search for a better instruction of the root agent in AGENT_DIR, and print it; its files are not changed.
 
     Its state is kept beside the agent, in .adk/optimize_runs. GEPA does it: `pip install 'newel[optimize]'`.

@@ -66,9 +66,11 @@ def print_summary(run: EvaluationRun) -> None:
 def _print_counts(one: SetSummary) -> None:
     click.echo(f"{one.set_id}:\n  Tests passed: {one.passed}\n  Tests failed: {one.failed}")
     for label, count in (
-        ("Could not be evaluated", one.errors), ("Skipped", one.skipped), ("Failed as expected", one.xfailed),
+        ("Could not be evaluated", one.errors),
+        ("Skipped", one.skipped),
+        ("Failed as expected", one.xfailed),
         ("Passed unexpectedly", one.xpassed),
-    ):  # fmt: skip
+    ):
         if count:
             click.echo(f"  {label}: {count}")
 

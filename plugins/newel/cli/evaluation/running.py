@@ -152,15 +152,13 @@ def _options(subject: Subject, values: dict[str, Any]) -> RunOptions:
         repeats=values["repeat"],
         case_timeout=values["case_timeout"],
         rate_limits=dict(_rate_limit(text) for text in values["rate_limit"]),
-        budget=Budget(
-            max_cost=values["max_cost"], max_tokens=values["max_tokens"], max_seconds=values["max_seconds"]
-        ),
+        budget=Budget(max_cost=values["max_cost"], max_tokens=values["max_tokens"], max_seconds=values["max_seconds"]),
         cases=values["cases"],
         tags=values["tags"],
         allow_effects=values["allow_effects"],
         cassette=values["cassette"],
         cassette_file=cassette_file,
-    )  # fmt: skip
+    )
 
 
 def _rate_limit(text: str) -> tuple[str, RateLimit]:

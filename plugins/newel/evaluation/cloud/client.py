@@ -50,9 +50,14 @@ class CloudClient:
     """
 
     def __init__(
-        self, base: str, *, api_key: str | None = None, credentials: Credentials | None = None, anonymous: bool = False,
+        self,
+        base: str,
+        *,
+        api_key: str | None = None,
+        credentials: Credentials | None = None,
+        anonymous: bool = False,
         own_host: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._base = base.rstrip("/")
         self._api_key, self._credentials, self._anonymous = api_key, credentials, anonymous
         self._lock = threading.Lock()
@@ -89,9 +94,10 @@ class CloudClient:
             remedy = f"; the credentials may not do this: {_LOGIN}, of an account with access to the project"
         where = path.partition("?")[0]
         raise CloudError(
-            f"{self._base}{where} answered {reply.status}: {_message(reply.body)}{remedy}", reply.status,
+            f"{self._base}{where} answered {reply.status}: {_message(reply.body)}{remedy}",
+            reply.status,
             reply.headers.get("retry-after"),
-        )  # fmt: skip
+        )
 
     def _headers(self) -> dict[str, str]:
         if self._api_key is not None:

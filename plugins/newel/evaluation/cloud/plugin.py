@@ -21,10 +21,12 @@ def register_judge_backends() -> list[JudgeBackend]:
     """The evaluation service of Vertex AI."""
     return [
         JudgeBackend(
-            name="vertex", load=_vertex, metrics=(*_SINGLE, *_WHOLE),
+            name="vertex",
+            load=_vertex,
+            metrics=(*_SINGLE, *_WHOLE),
             description="The evaluation service of Vertex AI: GOOGLE_CLOUD_PROJECT, GOOGLE_CLOUD_LOCATION.",
         )
-    ]  # fmt: skip
+    ]
 
 
 @hookimpl

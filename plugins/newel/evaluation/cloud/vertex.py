@@ -57,7 +57,7 @@ class VertexEvaluator(Evaluator):
 
     async def _judged(
         self, request: dict[str, Any], actual: Invocation, expected: Invocation | None
-    ) -> PerInvocationResult:  # fmt: skip
+    ) -> PerInvocationResult:
         empty = PerInvocationResult(actual_invocation=actual, expected_invocation=expected)
         try:
             answer = await self._ask(request)

@@ -56,19 +56,27 @@ def _estimate(name: str, one: Estimate) -> dict[str, Any]:
 def _unit(unit: UnitResult) -> dict[str, Any]:
     result = unit.result
     return {
-        "set": unit.key[0], "case": unit.key[1], "repeat": unit.key[2], "outcome": unit.outcome,
-        "error": result.error_message, "tags": list(unit.tags), "seconds": unit.accounts.seconds,
-        "tokens": unit.accounts.tokens, "cost": unit.accounts.cost, "session": result.session_id,
+        "set": unit.key[0],
+        "case": unit.key[1],
+        "repeat": unit.key[2],
+        "outcome": unit.outcome,
+        "error": result.error_message,
+        "tags": list(unit.tags),
+        "seconds": unit.accounts.seconds,
+        "tokens": unit.accounts.tokens,
+        "cost": unit.accounts.cost,
+        "session": result.session_id,
         # An efficiency metric without a score says nothing: no model reported its usage.
         "metrics": [
-            _metric(one) for one in result.overall_eval_metric_results
+            _metric(one)
+            for one in result.overall_eval_metric_results
             if one.score is not None or one.details.error is not None or one.metric_name not in EFFICIENCY
         ],
         "turns": [
             _turn(turn) | {"spans": [[s.kind, s.name, s.start, s.seconds] for s in _spans(unit, number)]}
             for number, turn in enumerate(result.eval_metric_result_per_invocation)
         ],
-    }  # fmt: skip
+    }
 
 
 def _spans(unit: UnitResult, turn: int) -> list[Span]:
@@ -77,10 +85,13 @@ def _spans(unit: UnitResult, turn: int) -> list[Span]:
 
 def _metric(one: EvalMetricResult) -> dict[str, Any]:
     return {
-        "name": one.metric_name, "score": one.score, "status": one.eval_status.name, "threshold": one.threshold,
+        "name": one.metric_name,
+        "score": one.score,
+        "status": one.eval_status.name,
+        "threshold": one.threshold,
         "why": one.details.error or one.details.explanation,
         "rubrics": [[r.rubric_id, r.score, r.rationale] for r in one.details.rubric_scores or ()],
-    }  # fmt: skip
+    }
 
 
 def _turn(turn: EvalMetricResultPerInvocation) -> dict[str, Any]:

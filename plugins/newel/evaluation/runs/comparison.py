@@ -78,9 +78,13 @@ def compare(before: Sequence[UnitResult], after: Sequence[UnitResult], seed: int
 
 
 def _changes(
-    before: Sequence[UnitResult], after: Sequence[UnitResult], old: dict[Case, bool], new: dict[Case, bool],
-    both: Sequence[Case], seed: int,
-) -> list[Change]:  # fmt: skip
+    before: Sequence[UnitResult],
+    after: Sequence[UnitResult],
+    old: dict[Case, bool],
+    new: dict[Case, bool],
+    both: Sequence[Case],
+    seed: int,
+) -> list[Change]:
     rows: list[tuple[str, list[float], list[float], bool]] = []
     first, second = case_scores(before), case_scores(after)
     metrics = {metric.name: metric for metric in plugin_registry().all(Metric)}

@@ -120,9 +120,12 @@ class Engine:
         with ExitStack() as stack:
             stack.enter_context(ids_of(self.run_id, *unit.key))
             for variable, value in (
-                (gate, JudgeGate(self._limits, self._cassette, unit.repeat, self._slots)), (agent_gate, own),
-                (accounts, usage), (kept_spans, usage.spans), (chains, self.plan.stage.composition),
-            ):  # fmt: skip
+                (gate, JudgeGate(self._limits, self._cassette, unit.repeat, self._slots)),
+                (agent_gate, own),
+                (accounts, usage),
+                (kept_spans, usage.spans),
+                (chains, self.plan.stage.composition),
+            ):
                 stack.callback(variable.reset, variable.set(value))  # type: ignore[arg-type]
             yield
 
@@ -191,6 +194,12 @@ def _empty(unit: Unit, status: EvalStatus, error: str) -> EvalCaseResult:
     set_id = unit.eval_set.eval_set_id
     fields: dict[str, Any] = {"overall_eval_metric_results": [], "eval_metric_result_per_invocation": []}
     return EvalCaseResult(
-        eval_set_file=set_id, eval_set_id=set_id, eval_id=unit.case.eval_id, final_eval_status=status, session_id="",
-        user_id=DEFAULT_USER, error_message=error, **fields,
-    )  # fmt: skip
+        eval_set_file=set_id,
+        eval_set_id=set_id,
+        eval_id=unit.case.eval_id,
+        final_eval_status=status,
+        session_id="",
+        user_id=DEFAULT_USER,
+        error_message=error,
+        **fields,
+    )

@@ -17,9 +17,7 @@ from newel_kernel import LlmRequest, LlmResponse, seam
 class JudgeGate:
     """Limits, recordings and accounts of the calls that the evaluation makes itself."""
 
-    def __init__(
-        self, limits: Limits, cassette: Cassette | None, repeat: int, slots: asyncio.Semaphore
-    ) -> None:  # fmt: skip
+    def __init__(self, limits: Limits, cassette: Cassette | None, repeat: int, slots: asyncio.Semaphore) -> None:
         self._limits, self._cassette, self._repeat = limits, cassette, repeat
         self._slots = slots
 
@@ -63,7 +61,7 @@ class UnitGate(EffectGate):
 
     def __init__(
         self, case: EvalCase, repeat: int, limits: Limits, cassette: Cassette | None, allow_effects: bool
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(case, allow_effects)
         self._limits, self._cassette, self._repeat = limits, cassette, repeat
         #: How often each request was made, so that a repeated one is another sample.

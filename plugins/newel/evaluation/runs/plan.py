@@ -56,9 +56,7 @@ class Plan:
         if not eval_set.criteria:
             return get_eval_metrics_from_config(self.config)
         own = {canonical_name(name): value for name, value in eval_set.criteria.items()}
-        merged = EvalConfig(
-            criteria={**self.config.criteria, **own}, custom_metrics=self.config.custom_metrics
-        )  # fmt: skip
+        merged = EvalConfig(criteria={**self.config.criteria, **own}, custom_metrics=self.config.custom_metrics)
         return get_eval_metrics_from_config(merged)
 
     @property

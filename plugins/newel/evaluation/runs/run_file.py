@@ -116,12 +116,16 @@ class RunFile:
         """Note the result of a unit, and wait until it is on the disk."""
         self.results[unit.key] = self._append(
             {
-                "kind": "result", **_keyed(unit.key), "outcome": unit.outcome, "tags": list(unit.tags),
+                "kind": "result",
+                **_keyed(unit.key),
+                "outcome": unit.outcome,
+                "tags": list(unit.tags),
                 "labels": unit.labels,
-                "accounts": unit.accounts.model_dump(mode="json"), "result": unit.result.model_dump(mode="json"),
+                "accounts": unit.accounts.model_dump(mode="json"),
+                "result": unit.result.model_dump(mode="json"),
             },
             durable=True,
-        )  # fmt: skip
+        )
 
     def record(self, key: Key) -> dict[str, Any]:
         """The line of a unit's result."""

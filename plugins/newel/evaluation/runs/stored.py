@@ -88,7 +88,7 @@ def fold(file: RunFile, set_id: str, keys: Sequence[Key], folder: Path, others: 
     name = result_name(file.header["app_name"], set_id, created, names)
     head = EvalSetResult(
         eval_set_result_id=name, eval_set_result_name=name, eval_set_id=set_id, creation_timestamp=created
-    )  # fmt: skip
+    )
     path = folder / f"{name}{RESULT_SUFFIX}"
     try:
         remove_parts(path)  # of a run that was killed while it wrote

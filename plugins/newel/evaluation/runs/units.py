@@ -55,13 +55,20 @@ def slim(unit: UnitResult) -> UnitResult:
         if one.eval_status is not EvalStatus.INFORMATIONAL
     ]
     result = EvalCaseResult.model_construct(
-        set(), eval_set_id=whole.eval_set_id, eval_id=whole.eval_id, final_eval_status=whole.final_eval_status,
-        overall_eval_metric_results=judged, eval_metric_result_per_invocation=[], session_id=whole.session_id,
-        user_id=whole.user_id, error_message=whole.error_message, repeat=whole.repeat,
-    )  # fmt: skip
+        set(),
+        eval_set_id=whole.eval_set_id,
+        eval_id=whole.eval_id,
+        final_eval_status=whole.final_eval_status,
+        overall_eval_metric_results=judged,
+        eval_metric_result_per_invocation=[],
+        session_id=whole.session_id,
+        user_id=whole.user_id,
+        error_message=whole.error_message,
+        repeat=whole.repeat,
+    )
     usage = Accounts.model_construct(
         set(), roles=accounts.roles, seconds=accounts.seconds, tool_seconds=accounts.tool_seconds, spans=[]
-    )  # fmt: skip
+    )
     return replace(unit, result=result, accounts=usage)
 
 
@@ -73,7 +80,7 @@ def _shared(name: str, threshold: float | None, score: float | None, status: Eva
     """One shared object for all cases with the same result of a metric."""
     return EvalMetricResult.model_construct(
         set(), metric_name=name, threshold=threshold, score=score, eval_status=status, details=_NOTHING
-    )  # fmt: skip
+    )
 
 
 def units_of(sets: Iterable[EvalSet], options: RunOptions) -> Iterator[Unit]:

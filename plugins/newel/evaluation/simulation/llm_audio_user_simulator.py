@@ -51,9 +51,12 @@ class LlmAudioUserSimulator(UserSimulator):
     speaks_for_others: ClassVar[bool] = True
 
     def __init__(
-        self, *, config: BaseUserSimulatorConfig, text_simulator: UserSimulator | None = None,
+        self,
+        *,
+        config: BaseUserSimulatorConfig,
+        text_simulator: UserSimulator | None = None,
         conversation_scenario: object = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(config)
         self.settings = LlmAudioUserSimulatorConfig.model_validate(config.model_dump(exclude_unset=True))
         if text_simulator is None:
@@ -92,7 +95,7 @@ class LlmAudioUserSimulator(UserSimulator):
         try:
             answer = await ask(
                 settings.audio_model, prompt(text), settings.audio_model_configuration, role="user speech"
-            )  # fmt: skip
+            )
         except ModelError as error:
             raise RuntimeError(f"the model that speaks for the user failed: {error}") from error
         blobs = [part.inline_data for part in (answer.content.parts or () if answer.content is not None else ())]

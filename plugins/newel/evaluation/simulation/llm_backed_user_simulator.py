@@ -87,9 +87,12 @@ class LlmBackedUserSimulator(UserSimulator):
         )
         try:
             answer = await ask(
-                self.settings.model, prompt(question), self.settings.model_configuration, role="user",
+                self.settings.model,
+                prompt(question),
+                self.settings.model_configuration,
+                role="user",
                 sample=self._sent,
-            )  # fmt: skip
+            )
         except ModelError as error:
             raise RuntimeError(f"the model that plays the user failed: {error}") from error
         text = answer_text(answer)

@@ -88,20 +88,34 @@ def get_default_persona_registry() -> UserPersonaRegistry:
     registry = UserPersonaRegistry()
     for persona in (
         _persona(
-            "EXPERT", "Someone who knows the subject, says exactly what is needed and notices mistakes.",
-            traits.ADVANCE_DETAIL_ORIENTED, traits.ANSWER_RELEVANT_ONLY, traits.CORRECT_AGENT,
-            traits.TROUBLESHOOT_ONCE, traits.END_WHEN_DONE, traits.PROFESSIONAL_TONE,
+            "EXPERT",
+            "Someone who knows the subject, says exactly what is needed and notices mistakes.",
+            traits.ADVANCE_DETAIL_ORIENTED,
+            traits.ANSWER_RELEVANT_ONLY,
+            traits.CORRECT_AGENT,
+            traits.TROUBLESHOOT_ONCE,
+            traits.END_WHEN_DONE,
+            traits.PROFESSIONAL_TONE,
         ),
         _persona(
-            "NOVICE", "Someone who is new to the subject, has a goal and needs to be led.",
-            traits.ADVANCE_GOAL_ORIENTED, traits.ANSWER_RELEVANT_ONLY, traits.ACCEPT_ANSWERS,
-            traits.TROUBLESHOOT_ONCE, traits.END_WHEN_DONE, traits.CONVERSATIONAL_TONE,
+            "NOVICE",
+            "Someone who is new to the subject, has a goal and needs to be led.",
+            traits.ADVANCE_GOAL_ORIENTED,
+            traits.ANSWER_RELEVANT_ONLY,
+            traits.ACCEPT_ANSWERS,
+            traits.TROUBLESHOOT_ONCE,
+            traits.END_WHEN_DONE,
+            traits.CONVERSATIONAL_TONE,
         ),
         _persona(
-            "EVALUATOR", "Someone who follows the plan to the letter in order to see what the agent does.",
-            traits.ADVANCE_DETAIL_ORIENTED, traits.ANSWER_RELEVANT_ONLY, traits.ACCEPT_ANSWERS,
-            traits.END_WHEN_DONE, traits.CONVERSATIONAL_TONE,
+            "EVALUATOR",
+            "Someone who follows the plan to the letter in order to see what the agent does.",
+            traits.ADVANCE_DETAIL_ORIENTED,
+            traits.ANSWER_RELEVANT_ONLY,
+            traits.ACCEPT_ANSWERS,
+            traits.END_WHEN_DONE,
+            traits.CONVERSATIONAL_TONE,
         ),
-    ):  # fmt: skip
+    ):
         registry.register_persona(persona.id, persona)
     return registry

@@ -46,9 +46,7 @@ class BaseLlmRequestProcessor(_Processor):
     """Edits each request before the model gets it. Its events are committed once it has run to its end."""
 
     @abstractmethod
-    def run_async(
-        self, invocation_context: InvocationContext, llm_request: LlmRequest
-    ) -> AsyncGenerator[Event, None]:
+    def run_async(self, invocation_context: InvocationContext, llm_request: LlmRequest) -> AsyncGenerator[Event, None]:
         """Edit `llm_request` in place; an async generator of the events to commit before the model is asked."""
 
     async def _run(self, ctx: KernelInvocationContext, request: LlmRequest) -> list[Event]:

@@ -103,9 +103,7 @@ def find_event_by_function_call_id(events: Sequence[Event], function_call_id: st
     return None
 
 
-def find_matching_function_call(
-    events: Sequence[Event], function_response_event: Event | None = None
-) -> Event | None:
+def find_matching_function_call(events: Sequence[Event], function_response_event: Event | None = None) -> Event | None:
     """The event of the call to which the first response of an event belongs, by default of the newest one."""
     event = function_response_event or (events[-1] if events else None)
     responses = event.get_function_responses() if event is not None else []

@@ -153,9 +153,12 @@ async def _saved(ctx: InvocationContext, side: str, data: bytes, mime_type: str)
     name = f"adk_live_audio_storage_{side}_audio_{int(seam.clock() * 1000)}.{kind}"
     try:
         version = await service.save_artifact(
-            app_name=where.app_name, user_id=where.user_id, session_id=where.id, filename=name,
+            app_name=where.app_name,
+            user_id=where.user_id,
+            session_id=where.id,
+            filename=name,
             artifact=Part(inline_data=Blob(data=data, mime_type=mime_type)),
-        )  # fmt: skip
+        )
     except Exception:  # noqa: BLE001 - a plugin boundary: a store that fails must not end the conversation
         _log.exception("%d bytes of the live session's audio could not be saved", len(data))
         return None
@@ -163,6 +166,9 @@ async def _saved(ctx: InvocationContext, side: str, data: bytes, mime_type: str)
     role = "user" if side == "input" else "model"
     content = Content(role=role, parts=[Part(file_data=FileData(file_uri=uri, mime_type=mime_type))])
     return Event(
-        invocation_id=ctx.invocation_id, author="user" if side == "input" else ctx.agent.name, branch=ctx.branch,
-        content=content, isolation_scope=ctx.isolation_scope,
-    )  # fmt: skip
+        invocation_id=ctx.invocation_id,
+        author="user" if side == "input" else ctx.agent.name,
+        branch=ctx.branch,
+        content=content,
+        isolation_scope=ctx.isolation_scope,
+    )

@@ -24,8 +24,12 @@ def conditions(owner: int, condition: MemoryFilter | None) -> Conditions:
     if condition is not None:
         since = None if condition.since is None else condition.since.timestamp()
         until = None if condition.until is None else condition.until.timestamp()
-        for sql, value in (("e.session = ?", condition.session_id), ("e.author = ?", condition.author),
-                           ("e.at >= ?", since), ("e.at <= ?", until)):  # fmt: skip
+        for sql, value in (
+            ("e.session = ?", condition.session_id),
+            ("e.author = ?", condition.author),
+            ("e.at >= ?", since),
+            ("e.at <= ?", until),
+        ):
             if value is not None:
                 clauses.append((sql, (value,)))
         for key, expected in condition.metadata.items():
@@ -49,5 +53,8 @@ def _bound(value: str | bool | int | float) -> str | bool | int | float | None:
 
 #: The names of these types in JSON, as SQLite reports them.
 _KINDS: dict[type, str] = {
-    str: "('text')", bool: "('true', 'false')", int: "('integer', 'real')", float: "('integer', 'real')",
-}  # fmt: skip
+    str: "('text')",
+    bool: "('true', 'false')",
+    int: "('integer', 'real')",
+    float: "('integer', 'real')",
+}

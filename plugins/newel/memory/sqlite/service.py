@@ -54,17 +54,26 @@ class SqliteMemoryService(BaseMemoryService):
         await self._add(Addition(session.app_name, session.user_id, session.id, rows, Existing.WHOLE_SESSION))
 
     async def add_events_to_memory(
-        self, *, app_name: str, user_id: str, events: Sequence[Event], session_id: str | None = None,
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        events: Sequence[Event],
+        session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Remember a few events; those already known are left as they are."""
         rows = [row for event in events if (row := row_of_event(event, custom_metadata)) is not None]
         await self._add(Addition(app_name, user_id, session_id or _NO_SESSION, rows, Existing.KEPT))
 
     async def add_memory(
-        self, *, app_name: str, user_id: str, memories: Sequence[MemoryEntry],
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        memories: Sequence[MemoryEntry],
         custom_metadata: Mapping[str, object] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Remember given entries; one with a known id replaces it."""
         rows = [row_of_entry(memory, custom_metadata) for memory in memories]
         await self._add(Addition(app_name, user_id, _NO_SESSION, rows, Existing.REPLACED))
@@ -159,9 +168,15 @@ class SqliteMemoryService(BaseMemoryService):
         return count
 
     def _search(
-        self, db: sqlite3.Connection, app: str, user: str, query: str, vector: array[float] | None, limit: int,
+        self,
+        db: sqlite3.Connection,
+        app: str,
+        user: str,
+        query: str,
+        vector: array[float] | None,
+        limit: int,
         filter: MemoryFilter | None,
-    ) -> list[MemoryEntry]:  # fmt: skip
+    ) -> list[MemoryEntry]:
         current = vectors.agreed(db, self._embedder)
         owner = db.execute("SELECT number FROM owners WHERE app = ? AND user = ?", (app, user)).fetchone()
         if owner is None:

@@ -90,8 +90,9 @@ def _new_owner(connection: sqlite3.Connection, app: str, user: str) -> int:
 
 def _entries(connection: sqlite3.Connection, owner: int, session: str) -> dict[str, tuple[int, bytes, str]]:
     sql = "SELECT key, number, content, metadata FROM entries WHERE owner = ? AND session = ?"
-    return {key: (number, content, metadata) for key, number, content, metadata in connection.execute(
-        sql, (owner, session))}  # fmt: skip
+    return {
+        key: (number, content, metadata) for key, number, content, metadata in connection.execute(sql, (owner, session))
+    }
 
 
 def _insert(connection: sqlite3.Connection, owner: int, session: str, row: Row) -> int:

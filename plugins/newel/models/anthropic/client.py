@@ -108,9 +108,13 @@ def vertex(
         raise service.failed("OFFLINE", reason)
     http = http_client(HTTP, service, limits)
     client = sdk.AsyncAnthropicVertex(
-        project_id=project, region=region, access_token=token, base_url=base_url, http_client=http,
+        project_id=project,
+        region=region,
+        access_token=token,
+        base_url=base_url,
+        http_client=http,
         **_plain_options(limits),
-    )  # fmt: skip
+    )
     return client, http, service
 
 
@@ -162,9 +166,13 @@ class Call:
         options = {"timeout": self.limits.timeout(HTTP), "headers": dict(self.headers), "max_retries": 0}
         with self.service.translated(), _credentials(self.service):
             response = await self.client.sdk.post(
-                "/v1/messages", cast_to=http.Response, body=body, options=options, stream=True,
+                "/v1/messages",
+                cast_to=http.Response,
+                body=body,
+                options=options,
+                stream=True,
                 stream_cls=sdk.AsyncStream[object],
-            )  # fmt: skip
+            )
         try:
             yield response
         finally:
@@ -182,9 +190,12 @@ def _credentials(service: Service) -> Iterator[None]:
             raise
         remedy = "run 'gcloud auth application-default login'" if place.startswith("google.auth") else f"set {_KEY}"
         raise ModelError(
-            f"{service.provider} ({service.model}) has no credentials ({name}); {remedy}", code="NO_CREDENTIALS",
-            provider=service.provider, model=service.model, remedy=remedy,
-        ) from error  # fmt: skip
+            f"{service.provider} ({service.model}) has no credentials ({name}); {remedy}",
+            code="NO_CREDENTIALS",
+            provider=service.provider,
+            model=service.model,
+            remedy=remedy,
+        ) from error
 
 
 async def _drain(events: AsyncGenerator[Any, None]) -> None:

@@ -17,9 +17,18 @@ Report: TypeAlias = Callable[[str, str], None]
 #: The first bytes of the image types that the service takes.
 _IMAGES = ((b"\x89PNG", "image/png"), (b"\xff\xd8", "image/jpeg"), (b"GIF8", "image/gif"), (b"RIFF", "image/webp"))
 _TEXTS = frozenset(
-    ("application/json", "application/xml", "application/yaml", "application/x-yaml", "application/javascript",
-     "application/csv", "application/sql", "application/toml", "image/svg+xml")
-)  # fmt: skip
+    (
+        "application/json",
+        "application/xml",
+        "application/yaml",
+        "application/x-yaml",
+        "application/javascript",
+        "application/csv",
+        "application/sql",
+        "application/toml",
+        "image/svg+xml",
+    )
+)
 #: Ids of Anthropic's own files.
 _FILE_ID = re.compile(r"file_[A-Za-z0-9]+")
 

@@ -20,10 +20,28 @@ _JSON_ONLY = "Answer with one value of JSON and nothing else: no words around it
 _CALL_IT = f"Give your final answer by calling the tool {TOOL}."
 #: Keywords that the service refuses in an output format.
 _BOUNDS = (
-    "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "minItems",
-    "maxItems", "uniqueItems", "minProperties", "maxProperties", "not", "if", "then", "else", "patternProperties",
-    "propertyNames", "contains", "dependentRequired", "dependentSchemas",
-)  # fmt: skip
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "minProperties",
+    "maxProperties",
+    "not",
+    "if",
+    "then",
+    "else",
+    "patternProperties",
+    "propertyNames",
+    "contains",
+    "dependentRequired",
+    "dependentSchemas",
+)
 _FORMATS = frozenset(("date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"))
 _BY_NAME, _LISTS = ("properties", "$defs"), ("anyOf", "allOf", "prefixItems")
 

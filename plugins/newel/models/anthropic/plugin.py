@@ -46,9 +46,11 @@ def register_model_providers(settings: Mapping[str, Settings]) -> list[ModelProv
         kind = anthropic.Claude if options.vertexai or name.startswith("projects/") else anthropic.AnthropicLlm
         name_field: dict[str, Any] = {"model": name} if name else {}
         model = kind(
-            **name_field, base_url=options.base_url, max_tokens=options.max_tokens,
+            **name_field,
+            base_url=options.base_url,
+            max_tokens=options.max_tokens,
             capability_overrides=options.capabilities.get(name, {}),
-        )  # fmt: skip
+        )
         model.check()
         return model
 

@@ -27,9 +27,16 @@ REASONS: Mapping[str, FinishReason] = {
 PAUSED = "pause_turn"
 #: Blocks of tools that the service runs itself. It wants them back; newel has no parts for them.
 _OF_SERVER = frozenset(
-    ("server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result",
-     "bash_code_execution_tool_result", "text_editor_code_execution_tool_result", "tool_search_tool_result")
-)  # fmt: skip
+    (
+        "server_tool_use",
+        "web_search_tool_result",
+        "web_fetch_tool_result",
+        "code_execution_tool_result",
+        "bash_code_execution_tool_result",
+        "text_editor_code_execution_tool_result",
+        "tool_search_tool_result",
+    )
+)
 
 
 class Reading:

@@ -21,10 +21,25 @@ from newel_types import GenerateContentConfig
 MOST_UNSTREAMED = 8192
 #: Settings that are read here, have no meaning beyond Gemini's SDK, or are for the runtime itself.
 _READ = frozenset(
-    ("http_options", "should_return_http_response", "system_instruction", "temperature", "top_p", "top_k",
-     "max_output_tokens", "stop_sequences", "response_mime_type", "response_schema", "response_json_schema", "tools",
-     "tool_config", "labels", "automatic_function_calling", "thinking_config")
-)  # fmt: skip
+    (
+        "http_options",
+        "should_return_http_response",
+        "system_instruction",
+        "temperature",
+        "top_p",
+        "top_k",
+        "max_output_tokens",
+        "stop_sequences",
+        "response_mime_type",
+        "response_schema",
+        "response_json_schema",
+        "tools",
+        "tool_config",
+        "labels",
+        "automatic_function_calling",
+        "thinking_config",
+    )
+)
 #: Settings that have no effect with this value.
 _IDLE = {"candidate_count": 1, "response_logprobs": False, "response_modalities": ["TEXT"], "audio_timestamp": False}
 

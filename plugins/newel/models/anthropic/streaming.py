@@ -121,9 +121,11 @@ class Assembly:
         error = error if isinstance(error, dict) else {}
         code, request = str(error.get("type") or "error"), event.get("request_id")
         return self._service.failed(
-            code, str(error.get("message") or ""), retryable=code in _PASSING,
+            code,
+            str(error.get("message") or ""),
+            retryable=code in _PASSING,
             request_id=request if isinstance(request, str) else None,
-        )  # fmt: skip
+        )
 
 
 def _partial(text: str, *, thought: bool | None) -> LlmResponse:

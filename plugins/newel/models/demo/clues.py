@@ -19,9 +19,20 @@ _ADDRESS = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+|https?://[^\s\"
 _NO_NUMBER = re.compile("|".join((_QUOTED.pattern, _ADDRESS.pattern, r"\d{4}-\d{2}-\d{2}|\d{1,2}:\d{2}(?::\d{2})?")))
 _PAIR = re.compile(r"\b([^\W\d]\w*)(?:\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s,;]+)|:\s+(\"[^\"]*\"|'[^']*'|[^\s,;][^,;\n]*))")
 _NUMERALS = {
-    "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
-    "ten": 10, "eleven": 11, "twelve": 12,
-}  # fmt: skip
+    "zero": 0,
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "eleven": 11,
+    "twelve": 12,
+}
 LEADS = word_set("in for of to at from about on with named called by into near is am as titled")
 #: They come before other words too, so only a name counts after them.
 _NAMES_ONLY = frozenset(("is", "am", "as", "by", "with"))

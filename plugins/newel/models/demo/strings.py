@@ -13,11 +13,13 @@ _ROLES: tuple[tuple[frozenset[str], tuple[str, ...]], ...] = (
     (word_set("from source origin start departure sender base"), ("from",)),
     (word_set("to target destination dest recipient receiver arrival language lang"), ("to", "into")),
     (word_set("city location place country where region town area"), ("in", "at", "near", "for", "of")),
-    (word_set("name user username person who customer author guest"),
-     ("named", "called", "is", "am", "for", "by", "as")),
+    (
+        word_set("name user username person who customer author guest"),
+        ("named", "called", "is", "am", "for", "by", "as"),
+    ),
     (word_set("topic subject about theme"), ("about", "on", "of")),
     (word_set("title"), ("titled", "called", "named")),
-)  # fmt: skip
+)
 _FREE = word_set(
     """text message query question request prompt content contents note body goal task input sentence
     description reason comment summary instruction instructions fact memory command search keyword keywords
@@ -28,13 +30,18 @@ _SUM = re.compile(r"(?<!\d)[-(]{0,9}\d[\d.\s()+*/^%×÷-]{0,200}[\d)]")
 _FORMS: tuple[tuple[frozenset[str], re.Pattern[str]], ...] = (
     (frozenset(("email", "mail")), re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")),
     (frozenset(("url", "uri", "link", "website")), re.compile(r"https?://[^\s\"'<>]+[^\s\"'<>.,;!?)]")),
-    (frozenset(("date", "day", "when", "deadline", "due")),
-     re.compile(r"\d{4}-\d{2}-\d{2}|\b(?:(?:next )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|"
-                r"today|tomorrow|tonight|yesterday)\b", re.I)),
+    (
+        frozenset(("date", "day", "when", "deadline", "due")),
+        re.compile(
+            r"\d{4}-\d{2}-\d{2}|\b(?:(?:next )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|"
+            r"today|tomorrow|tonight|yesterday)\b",
+            re.I,
+        ),
+    ),
     (frozenset(("time", "hour")), re.compile(r"\b\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]m)?\b|\b\d{1,2}\s?[ap]m\b", re.I)),
     (frozenset(("expression", "formula", "calculation", "equation")), _SUM),
     (frozenset(("phone",)), re.compile(r"\+?\d[\d ()-]{5,}\d")),
-)  # fmt: skip
+)
 _FORMATS = {"email": "email", "uri": "url", "url": "url", "date": "date", "date-time": "date", "time": "time"}
 _EXAMPLE = re.compile(r"(?:e\.g\.|for example|such as)[,:]?\s+[\"'“`]?([A-Z][\w-]*(?: [A-Z][\w-]*)*|\w+)", re.I)
 #: Formats that need the full form; "tomorrow" would not fit.

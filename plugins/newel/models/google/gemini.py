@@ -134,9 +134,13 @@ class Gemini(RemoteLlm):
         dialect = Dialect.of(self.capabilities_for(llm_request), vertex=self.on_vertex)
         live = import_module("newel.models.google.live.connection")
         target = live.Target(
-            replace(client.service, model=name), dialect, self.speech_config, self.frame_bytes, self.confirm_input,
+            replace(client.service, model=name),
+            dialect,
+            self.speech_config,
+            self.frame_bytes,
+            self.confirm_input,
             lambda setting, text: self.say_once(subject, setting, text),
-        )  # fmt: skip
+        )
         async with live.opened(client.sdk.aio.live, target, llm_request) as connection:
             yield connection
 

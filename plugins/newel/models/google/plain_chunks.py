@@ -18,9 +18,15 @@ _CONTENT = frozenset(("parts", "role"))
 _PART = frozenset(("text", "thought"))
 #: The fields of usage metadata that are numbers.
 _COUNTS = frozenset(
-    ("cached_content_token_count", "candidates_token_count", "prompt_token_count", "thoughts_token_count",
-     "tool_use_prompt_token_count", "total_token_count")
-)  # fmt: skip
+    (
+        "cached_content_token_count",
+        "candidates_token_count",
+        "prompt_token_count",
+        "thoughts_token_count",
+        "tool_use_prompt_token_count",
+        "total_token_count",
+    )
+)
 #: The fields of empty usage metadata, and the setters for the parts of a model's state.
 _UNSET = vars(_Usage())
 _set_fields, _set_names, _set_extra, _set_private = (
@@ -51,9 +57,12 @@ def plain_text(chunk: Any) -> Any:
     ):
         return part
     plain = (
-        _only(part, _PART) and _only(content, _CONTENT) and _only(candidate, _CANDIDATE) and _only(chunk, _CHUNK)
+        _only(part, _PART)
+        and _only(content, _CONTENT)
+        and _only(candidate, _CANDIDATE)
+        and _only(chunk, _CHUNK)
         and (counted is None or _only(counted, _COUNTS))
-    )  # fmt: skip
+    )
     return part if plain else None
 
 

@@ -50,9 +50,14 @@ def register_model_providers(settings: Mapping[str, Settings]) -> list[ModelProv
     def create(address: str) -> BaseLlm:
         name = address.removeprefix("gemini:") or options.default_model
         model = google.Gemini(
-            model=name, base_url=options.base_url, vertexai=options.vertexai, frame_bytes=options.frame_bytes,
-            confirm_input=options.confirm_input, project=options.project, location=options.location,
-        )  # fmt: skip
+            model=name,
+            base_url=options.base_url,
+            vertexai=options.vertexai,
+            frame_bytes=options.frame_bytes,
+            confirm_input=options.confirm_input,
+            project=options.project,
+            location=options.location,
+        )
         model.check()
         return model
 

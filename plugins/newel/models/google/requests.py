@@ -20,8 +20,14 @@ _CONTINUE = "Continue with what you were doing. If nothing is left to do, sum up
 _STAND_IN: list[Json] = [{"role": "user", "parts": [{"text": "-"}]}]
 
 #: Fields of the configuration that are not dumped: schemas may be classes, the rest is replaced.
-_APART = {"response_schema", "tools", "labels", "http_options", "automatic_function_calling",
-          "should_return_http_response"}  # fmt: skip
+_APART = {
+    "response_schema",
+    "tools",
+    "labels",
+    "http_options",
+    "automatic_function_calling",
+    "should_return_http_response",
+}
 
 
 def arguments(

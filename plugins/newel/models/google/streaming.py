@@ -13,9 +13,14 @@ from newel_types import Content, FinishReason, FunctionCall, GenerateContentResp
 
 #: Facts about the whole answer; of each, the last one that a chunk brings counts.
 _FACTS = (
-    "model_version", "usage_metadata", "grounding_metadata", "citation_metadata", "finish_reason", "avg_logprobs",
+    "model_version",
+    "usage_metadata",
+    "grounding_metadata",
+    "citation_metadata",
+    "finish_reason",
+    "avg_logprobs",
     "logprobs_result",
-)  # fmt: skip
+)
 
 
 class StreamingResponseAggregator:

@@ -18,9 +18,16 @@ _UNSUPPORTED: Json = dict.fromkeys(("presence_penalty", "frequency_penalty", "se
 
 
 def arguments_of(
-    request: LlmRequest, config: GenerateContentConfig, model: str, messages: list[Json], tools: Declarations,
-    shape: OutputFormat | None, route: Route, capable: ModelCapabilities, report: Report,
-) -> Json:  # fmt: skip
+    request: LlmRequest,
+    config: GenerateContentConfig,
+    model: str,
+    messages: list[Json],
+    tools: Declarations,
+    shape: OutputFormat | None,
+    route: Route,
+    capable: ModelCapabilities,
+    report: Report,
+) -> Json:
     """The arguments for Claude, whose thinking is a parameter of its own and restricts others."""
     thinking = thinking_of(config, capable, report)
     for name in _UNSUPPORTED:

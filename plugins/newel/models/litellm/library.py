@@ -13,9 +13,10 @@ from newel_kernel import Json, ModelError
 
 #: Read by the import and at requests: prices and headers from the package, and no search for a file ``.env``.
 _ENVIRONMENT = {
-    "LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
     "LITELLM_MODE": "PRODUCTION",
-}  # fmt: skip
+}
 
 
 class Answer(Protocol):

@@ -57,11 +57,15 @@ ANTHROPIC_ROUTE = Route(
     re.compile(rb'"stop_reason"\s*:\s*"([^"\\]+)"'),
     re.compile(rb'"type"\s*:\s*"message_stop"'),
     {
-        "end_turn": "stop", "stop_sequence": "stop", "tool_use": "tool_calls", "max_tokens": "length",
-        "model_context_window_exceeded": "length", "refusal": "content_filter",
+        "end_turn": "stop",
+        "stop_sequence": "stop",
+        "tool_use": "tool_calls",
+        "max_tokens": "length",
+        "model_context_window_exceeded": "length",
+        "refusal": "content_filter",
     },
     _handler,
-)  # fmt: skip
+)
 _ROUTES = {"openai": OPENAI_ROUTE, "anthropic": ANTHROPIC_ROUTE}
 _OTHERS = {"gemini": Route("gemini", _ANY), "vertex_ai": Route("gemini", _ANY)}
 

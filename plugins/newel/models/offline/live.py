@@ -168,9 +168,7 @@ def tones(words: str) -> Iterator[bytes]:
     samples = array("h")
     for word in words.split():
         pitch = 660 - 30 * min(len(word), 12)
-        samples.extend(
-            int(6000 * math.sin(2 * math.pi * pitch * i / RATE_OUT)) for i in range(int(_WORD * RATE_OUT))
-        )
+        samples.extend(int(6000 * math.sin(2 * math.pi * pitch * i / RATE_OUT)) for i in range(int(_WORD * RATE_OUT)))
         samples.extend([0] * int(_GAP * RATE_OUT))
     size = int(_PIECE * RATE_OUT)
     for at in range(0, len(samples), size):

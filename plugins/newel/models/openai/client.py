@@ -132,9 +132,13 @@ def connect(endpoint: Endpoint, service: Service, limits: Limits) -> tuple[Sdk, 
     # The environment's headers are for OpenAI only.
     omitted = {} if endpoint.own else dict.fromkeys(environment_headers(CUSTOM_HEADERS), openai.Omit())
     sdk: Sdk = openai.AsyncOpenAI(
-        api_key=endpoint.key, base_url=endpoint.base_url, http_client=http, max_retries=0,
-        default_headers={**omitted, **endpoint.headers}, websocket_base_url=_socket_url(endpoint.base_url),
-    )  # fmt: skip
+        api_key=endpoint.key,
+        base_url=endpoint.base_url,
+        http_client=http,
+        max_retries=0,
+        default_headers={**omitted, **endpoint.headers},
+        websocket_base_url=_socket_url(endpoint.base_url),
+    )
     if not endpoint.own:
         sdk.organization = sdk.project = None
     return sdk, http, service

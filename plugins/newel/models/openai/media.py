@@ -10,12 +10,25 @@ from newel_types import FunctionResponsePart, Part
 
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _SPELT = {
-    "image/jpg": "image/jpeg", "audio/mpeg": "audio/mp3", "audio/x-wav": "audio/wav", "audio/wave": "audio/wav",
-    "audio/vnd.wave": "audio/wav", "audio/x-mp3": "audio/mp3", "application/x-pdf": "application/pdf",
-}  # fmt: skip
+    "image/jpg": "image/jpeg",
+    "audio/mpeg": "audio/mp3",
+    "audio/x-wav": "audio/wav",
+    "audio/wave": "audio/wav",
+    "audio/vnd.wave": "audio/wav",
+    "audio/x-mp3": "audio/mp3",
+    "application/x-pdf": "application/pdf",
+}
 #: Texts whose type does not say so.
-_TEXTS = ("application/json", "application/xml", "application/javascript", "application/x-yaml", "application/yaml",
-          "application/x-sh", "application/sql", "application/toml")  # fmt: skip
+_TEXTS = (
+    "application/json",
+    "application/xml",
+    "application/javascript",
+    "application/x-yaml",
+    "application/yaml",
+    "application/x-sh",
+    "application/sql",
+    "application/toml",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,9 +91,7 @@ class OpenAIModel(RemoteLlm):
         return self.endpoint in ("openai", "openai-responses")
 
     def _capable(self, model: str) -> ModelCapabilities:
-        return capabilities_of(
-            self.provider, model, {**self.settled_profile.capabilities, **self.capability_overrides}
-        )
+        return capabilities_of(self.provider, model, {**self.settled_profile.capabilities, **self.capability_overrides})
 
     def _endpoint(self) -> Endpoint:
         profile = self.settled_profile

@@ -15,11 +15,27 @@ from newel_types import GenerateContentConfig, Part, ServiceTier
 JSON_TYPE = "application/json"
 #: Settings that are sent in some form, that are the runtime's own, or that label a bill elsewhere.
 _HANDLED = frozenset(
-    ("http_options", "should_return_http_response", "system_instruction", "temperature", "top_p", "max_output_tokens",
-     "response_mime_type", "response_schema", "response_json_schema", "tools", "tool_config", "labels",
-     "automatic_function_calling", "thinking_config", "service_tier", "store", "response_modalities",
-     "media_resolution")
-)  # fmt: skip
+    (
+        "http_options",
+        "should_return_http_response",
+        "system_instruction",
+        "temperature",
+        "top_p",
+        "max_output_tokens",
+        "response_mime_type",
+        "response_schema",
+        "response_json_schema",
+        "tools",
+        "tool_config",
+        "labels",
+        "automatic_function_calling",
+        "thinking_config",
+        "service_tier",
+        "store",
+        "response_modalities",
+        "media_resolution",
+    )
+)
 _SAMPLING = ("temperature", "top_p")
 _TIERS = {ServiceTier.FLEX: "flex", ServiceTier.STANDARD: "default", ServiceTier.PRIORITY: "priority"}
 _NAME = "answer"

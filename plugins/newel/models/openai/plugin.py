@@ -69,10 +69,13 @@ def register_model_providers(settings: Mapping[str, Settings]) -> list[ModelProv
 
     return [
         ModelProvider(
-            name=_CHAT, create=chat, patterns=_PATTERNS, default=default,
+            name=_CHAT,
+            create=chat,
+            patterns=_PATTERNS,
+            default=default,
             description="OpenAI through Chat Completions, with the openai SDK",
         ),
         ModelProvider(
             name=_RESPONSES, create=responses, description="OpenAI through the Responses API, with the openai SDK"
         ),
-    ]  # fmt: skip
+    ]

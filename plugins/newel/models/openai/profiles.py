@@ -62,23 +62,38 @@ class Profile(BaseModel, extra="forbid", frozen=True):
 
 
 OPENAI = Profile(
-    key_variable="OPENAI_API_KEY", needs_key=True, strict_schemas=True, allowed_tools=True,
-    max_tokens_field="max_completion_tokens", instruction_role=None, cache_key="prompt_cache_key",
-)  # fmt: skip
+    key_variable="OPENAI_API_KEY",
+    needs_key=True,
+    strict_schemas=True,
+    allowed_tools=True,
+    max_tokens_field="max_completion_tokens",
+    instruction_role=None,
+    cache_key="prompt_cache_key",
+)
 
 #: The endpoints that are known by name; settings change them and add others.
 ENDPOINTS: Mapping[str, Profile] = {
     "ollama": Profile(base_url="http://127.0.0.1:11434/v1", think_tags=True, finish_reason_optional=False),
     "vllm": Profile(
-        base_url="http://127.0.0.1:8000/v1", key_variable="VLLM_API_KEY", think_tags=True, top_k=True,
-        thinking_field="enable_thinking", reasoning_back="reasoning",
+        base_url="http://127.0.0.1:8000/v1",
+        key_variable="VLLM_API_KEY",
+        think_tags=True,
+        top_k=True,
+        thinking_field="enable_thinking",
+        reasoning_back="reasoning",
     ),
     "openrouter": Profile(
-        base_url="https://openrouter.ai/api/v1", key_variable="OPENROUTER_API_KEY", needs_key=True, top_k=True,
-        thinking_field="reasoning", reasoning_fields=("reasoning", "reasoning_content"), reasoning_back="reasoning",
-        strict_schemas=True, capabilities={"output_schema_with_tools": True, "media": ("image", "pdf", "audio")},
+        base_url="https://openrouter.ai/api/v1",
+        key_variable="OPENROUTER_API_KEY",
+        needs_key=True,
+        top_k=True,
+        thinking_field="reasoning",
+        reasoning_fields=("reasoning", "reasoning_content"),
+        reasoning_back="reasoning",
+        strict_schemas=True,
+        capabilities={"output_schema_with_tools": True, "media": ("image", "pdf", "audio")},
     ),
-}  # fmt: skip
+}
 
 
 def profile_of(name: str, fields: Mapping[str, Any]) -> Profile:

@@ -125,10 +125,12 @@ def citations_of(annotations: list[Json], offset: int = 0) -> list[Citation]:
         title = inner.get("title") or inner.get("filename")
         citations.append(
             Citation(
-                uri=uri, title=title if isinstance(title, str) else None,
-                start_index=None if start is None else start + offset, end_index=None if end is None else end + offset,
+                uri=uri,
+                title=title if isinstance(title, str) else None,
+                start_index=None if start is None else start + offset,
+                end_index=None if end is None else end + offset,
             )
-        )  # fmt: skip
+        )
     return citations
 
 

@@ -11,9 +11,22 @@ from typing import Any
 from newel.models.json_schemas import Schema, allows_null, nullable, referred
 
 _STRICT_KEYS = frozenset(
-    ("type", "enum", "const", "description", "title", "pattern", "minimum", "maximum", "exclusiveMinimum",
-     "exclusiveMaximum", "multipleOf", "minItems", "maxItems")
-)  # fmt: skip
+    (
+        "type",
+        "enum",
+        "const",
+        "description",
+        "title",
+        "pattern",
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "multipleOf",
+        "minItems",
+        "maxItems",
+    )
+)
 _NESTING_KEYS = frozenset(
     ("properties", "required", "additionalProperties", "items", "anyOf", "oneOf", "allOf", "$ref", "$defs")
 )
@@ -24,9 +37,17 @@ _DROPPED = frozenset(
 _FORMATS = frozenset(("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"))
 #: Bounds that a description can express as well.
 _BOUNDS = frozenset(
-    ("minLength", "maxLength", "uniqueItems", "minProperties", "maxProperties", "format", "contentEncoding",
-     "contentMediaType")
-)  # fmt: skip
+    (
+        "minLength",
+        "maxLength",
+        "uniqueItems",
+        "minProperties",
+        "maxProperties",
+        "format",
+        "contentEncoding",
+        "contentMediaType",
+    )
+)
 _DEPTH = 10
 
 

@@ -130,5 +130,3 @@ class PolicedLlm(BaseLlm):
     def connect(self, llm_request: LlmRequest) -> Any:
         """The model's live connection; no policy wraps it."""
         return self.inner.connect(llm_request)
-
-

@@ -40,8 +40,12 @@ async def record(ctx: InvocationContext, error: BaseException | None) -> list[Ev
     failure = next(_failures(error), None) if error is not None else None
     if failure is None:
         return None
-    details = {"provider": failure.provider, "model": failure.model, "request_id": failure.request_id,
-             "retryable": failure.retryable}  # fmt: skip
+    details = {
+        "provider": failure.provider,
+        "model": failure.model,
+        "request_id": failure.request_id,
+        "retryable": failure.retryable,
+    }
     event = Event(invocation_id=ctx.invocation_id, author=failure.agent or ctx.agent.name)
     event.error_code, event.error_message = str(failure.code), str(failure)
     event.custom_metadata = {"model_error": {name: value for name, value in details.items() if value is not None}}

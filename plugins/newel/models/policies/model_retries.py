@@ -45,8 +45,12 @@ class Schedule:
     @classmethod
     def of(cls, settings: Settings, *options: HttpRetryOptions | None) -> Schedule:
         """The settings, changed by the options in turn."""
-        values = {"attempts": settings.attempts, "initial_delay": settings.initial_delay, "exp_base": 2.0,
-                "max_delay": settings.max_delay}  # fmt: skip
+        values = {
+            "attempts": settings.attempts,
+            "initial_delay": settings.initial_delay,
+            "exp_base": 2.0,
+            "max_delay": settings.max_delay,
+        }
         codes: frozenset[int] | None = None
         for one in options:
             if one is None:
@@ -54,9 +58,13 @@ class Schedule:
             values |= {name: value for name in values if (value := getattr(one, name)) is not None}
             codes = codes if one.http_status_codes is None else frozenset(one.http_status_codes)
         return cls(
-            max(1, int(values["attempts"])), values["initial_delay"], values["exp_base"], values["max_delay"],
-            settings.longest_wait, codes,
-        )  # fmt: skip
+            max(1, int(values["attempts"])),
+            values["initial_delay"],
+            values["exp_base"],
+            values["max_delay"],
+            settings.longest_wait,
+            codes,
+        )
 
     def delay(self, error: ModelError, attempt: int) -> float | None:
         """The seconds until the next attempt after `attempt` (from 1); None: no further attempt."""

@@ -46,9 +46,13 @@ class Answer:
         self.parts.append(signed(Part(text=text, thought=True), self.provider, signature, **metadata))
 
     def call(
-        self, call_id: str | None, name: str, arguments: str | Mapping[str, Any] | None, signature: str | None = None,
+        self,
+        call_id: str | None,
+        name: str,
+        arguments: str | Mapping[str, Any] | None,
+        signature: str | None = None,
         **metadata: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """A tool call; its arguments as text, or as the object that the protocol delivers."""
         args: dict[str, Any] = {}
         try:
@@ -89,15 +93,24 @@ class Answer:
         return self._ended(word, reason, None, usage, model_version, failed=False)
 
     def _ended(
-        self, word: str | None, reason: FinishReason, message: str | None,
-        usage: GenerateContentResponseUsageMetadata | None, model_version: str | None, *, failed: bool = True,
-    ) -> LlmResponse:  # fmt: skip
+        self,
+        word: str | None,
+        reason: FinishReason,
+        message: str | None,
+        usage: GenerateContentResponseUsageMetadata | None,
+        model_version: str | None,
+        *,
+        failed: bool = True,
+    ) -> LlmResponse:
         metadata = {**({FINISH_WORD: word} if word else {}), **self.metadata}
         content = Content(role="model", parts=self.parts) if self.parts or not failed else None
         response = LlmResponse(
-            content=content, finish_reason=reason, custom_metadata=metadata or None, usage_metadata=usage,
+            content=content,
+            finish_reason=reason,
+            custom_metadata=metadata or None,
+            usage_metadata=usage,
             model_version=model_version,
-        )  # fmt: skip
+        )
         if failed:
             response.error_code, response.error_message = reason.value, message
         return response

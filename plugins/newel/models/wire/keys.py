@@ -23,8 +23,9 @@ def plain_key(key: str, model: str, source: str) -> str:
             raise ModelError(
                 f"the API key of the model {model!r} (from {source}) cannot be sent: character {place} of {len(key)} "
                 f"is U+{ord(letter):04X} ({name.lower()}); {_REMEDY}",
-                model=model, remedy=_REMEDY,
-            )  # fmt: skip
+                model=model,
+                remedy=_REMEDY,
+            )
     return key
 
 

@@ -50,10 +50,13 @@ class Service:
         headers = headers or {}
         remedy = _REMEDIES.get(status, _LATER if status in RETRYABLE else "")
         return self._error(
-            f"{self.who} answered {status}: {mask(message, self.secrets)[:_MOST] or 'no message'}", status,
-            remedy=remedy, retryable=status in RETRYABLE, retry_after=retry_after(headers),
+            f"{self.who} answered {status}: {mask(message, self.secrets)[:_MOST] or 'no message'}",
+            status,
+            remedy=remedy,
+            retryable=status in RETRYABLE,
+            retry_after=retry_after(headers),
             request_id=next((headers[name] for name in _REQUEST_IDS if headers.get(name)), None),
-        )  # fmt: skip
+        )
 
     def failed(self, code: str, message: str, *, retryable: bool = False, request_id: str | None = None) -> ModelError:
         """A failure that the service reports in an answer of status 200: an error event, a failed response."""
@@ -66,16 +69,19 @@ class Service:
     def unreachable(self, reason: str) -> ModelError:
         """No connection, or one that broke before an answer came."""
         return self._error(
-            f"{self.who} could not be reached: {mask(reason, self.secrets)[:_MOST]}", UNREACHABLE,
-            remedy="check the network, the proxy and the base URL", retryable=True,
-        )  # fmt: skip
+            f"{self.who} could not be reached: {mask(reason, self.secrets)[:_MOST]}",
+            UNREACHABLE,
+            remedy="check the network, the proxy and the base URL",
+            retryable=True,
+        )
 
     def unsigned(self, reason: str) -> ModelError:
         """No token of Google Cloud: nothing was sent to the service."""
         return self._error(
-            f"{self.who} needs a sign-in to Google Cloud: {mask(reason, self.secrets)[:_MOST]}", "UNAUTHENTICATED",
+            f"{self.who} needs a sign-in to Google Cloud: {mask(reason, self.secrets)[:_MOST]}",
+            "UNAUTHENTICATED",
             remedy=_SIGN_IN,
-        )  # fmt: skip
+        )
 
     def too_slow(self, what: str) -> ModelError:
         """A time-out; `what` took too long."""
@@ -94,9 +100,10 @@ class Service:
     def malformed(self, what: str) -> ModelError:
         """An answer that is none of this protocol: HTML, broken JSON, another shape."""
         return self._error(
-            f"{self.who} sent no valid answer: {mask(what, self.secrets)[:_MOST]}", "MALFORMED_RESPONSE",
+            f"{self.who} sent no valid answer: {mask(what, self.secrets)[:_MOST]}",
+            "MALFORMED_RESPONSE",
             remedy="check the base URL, and any proxy in between",
-        )  # fmt: skip
+        )
 
     def unsayable(self, what: str) -> ModelError:
         """A request that the protocol cannot carry; `what` names the kind."""
@@ -151,17 +158,29 @@ class Service:
         return f"{self.provider} ({self.model})"
 
     def _error(
-        self, message: str, code: int | str, *, remedy: str = "", retryable: bool = False,
-        retry_after: float | None = None, request_id: str | None = None,
-    ) -> ModelError:  # fmt: skip
+        self,
+        message: str,
+        code: int | str,
+        *,
+        remedy: str = "",
+        retryable: bool = False,
+        retry_after: float | None = None,
+        request_id: str | None = None,
+    ) -> ModelError:
         if remedy:
             message = f"{message}; {remedy}"
         if request_id:
             message = f"{message} (request {request_id})"
         return ModelError(
-            message, code=code, provider=self.provider, model=self.model, request_id=request_id, retryable=retryable,
-            retry_after=retry_after, remedy=remedy,
-        )  # fmt: skip
+            message,
+            code=code,
+            provider=self.provider,
+            model=self.model,
+            request_id=request_id,
+            retryable=retryable,
+            retry_after=retry_after,
+            remedy=remedy,
+        )
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

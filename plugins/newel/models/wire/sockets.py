@@ -65,9 +65,14 @@ def check_websockets(model: str) -> None:
 def socket_options(limits: Limits, frame_bytes: int) -> Json:
     """Arguments for ``websockets.connect``, by way of an SDK; a frame has at most `frame_bytes`."""
     return {
-        "max_size": frame_bytes, "open_timeout": limits.connect, "close_timeout": CLOSE_TIMEOUT, "compression": None,
-        "ping_interval": _PING_INTERVAL, "ping_timeout": _PING_TIMEOUT, "create_connection": _connection_class(),
-    }  # fmt: skip
+        "max_size": frame_bytes,
+        "open_timeout": limits.connect,
+        "close_timeout": CLOSE_TIMEOUT,
+        "compression": None,
+        "ping_interval": _PING_INTERVAL,
+        "ping_timeout": _PING_TIMEOUT,
+        "create_connection": _connection_class(),
+    }
 
 
 @contextmanager

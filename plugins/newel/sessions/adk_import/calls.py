@@ -23,10 +23,16 @@ class Calls(CallPairs):
             for call in event.get_function_calls()
             if call.id in missing
         ]
-        return ready({
-            "id": f"{event.id}-unanswered", "invocationId": event.invocation_id, "author": event.author,
-            "branch": event.branch, "timestamp": event.timestamp, "content": {"role": "user", "parts": parts},
-        })  # fmt: skip
+        return ready(
+            {
+                "id": f"{event.id}-unanswered",
+                "invocationId": event.invocation_id,
+                "author": event.author,
+                "branch": event.branch,
+                "timestamp": event.timestamp,
+                "content": {"role": "user", "parts": parts},
+            }
+        )
 
     def paired(self, item: Ready) -> Ready | None:
         """The event without the results that have no call; None where nothing is left of it."""

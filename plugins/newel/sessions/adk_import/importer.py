@@ -84,9 +84,14 @@ class Importer:
     """
 
     def __init__(
-        self, source: Source, layout: Layout, store: StoredSessionService | None, choice: Choice,
-        *, zone: tzinfo = UTC,
-    ) -> None:  # fmt: skip
+        self,
+        source: Source,
+        layout: Layout,
+        store: StoredSessionService | None,
+        choice: Choice,
+        *,
+        zone: tzinfo = UTC,
+    ) -> None:
         self._source = source
         self._layout = layout
         self._store = store

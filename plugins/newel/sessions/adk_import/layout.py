@@ -10,8 +10,16 @@ from newel.sessions.stored.schema import google_adk
 from newel_kernel import ConfigurationError
 
 #: The columns that an event has in schema v0, by what they hold; earlier releases have fewer.
-JSON_COLUMNS = ("content", "grounding_metadata", "custom_metadata", "usage_metadata", "citation_metadata",
-                "input_transcription", "output_transcription", "long_running_tool_ids_json")  # fmt: skip
+JSON_COLUMNS = (
+    "content",
+    "grounding_metadata",
+    "custom_metadata",
+    "usage_metadata",
+    "citation_metadata",
+    "input_transcription",
+    "output_transcription",
+    "long_running_tool_ids_json",
+)
 PLAIN_COLUMNS = ("author", "branch", "partial", "turn_complete", "error_code", "error_message", "interrupted")
 _KNOWN_VERSION = "1"
 #: How rows of the same time are ordered. MySQL keeps no order but that of its primary key.

@@ -41,11 +41,15 @@ _DATES: Final = {"datetime": "date datetime"}
 _KINDS: Final = {
     f"{module}.{name}": kind
     for kind, names_of in (
-        ("model", _MODELS), ("enum", _ENUMS), ("dict", _DICTS), ("factory", _FACTORIES), ("date", _DATES),
+        ("model", _MODELS),
+        ("enum", _ENUMS),
+        ("dict", _DICTS),
+        ("factory", _FACTORIES),
+        ("date", _DATES),
     )
     for module, names in names_of.items()
     for name in names.split()
-}  # fmt: skip
+}
 
 
 class PickleError(ValueError):
@@ -74,10 +78,27 @@ class _Mark:
 
 _MARK = _Mark()
 _CONSTANTS: Final = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
-_VALUES: Final = frozenset((
-    "INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT", "UNICODE", "BINUNICODE",
-    "SHORT_BINUNICODE", "BINUNICODE8", "BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BYTEARRAY8",
-))  # fmt: skip
+_VALUES: Final = frozenset(
+    (
+        "INT",
+        "BININT",
+        "BININT1",
+        "BININT2",
+        "LONG",
+        "LONG1",
+        "LONG4",
+        "FLOAT",
+        "BINFLOAT",
+        "UNICODE",
+        "BINUNICODE",
+        "SHORT_BINUNICODE",
+        "BINUNICODE8",
+        "BINBYTES",
+        "SHORT_BINBYTES",
+        "BINBYTES8",
+        "BYTEARRAY8",
+    )
+)
 _EMPTY: Final[dict[str, type]] = {"EMPTY_LIST": list, "EMPTY_DICT": dict, "EMPTY_SET": list, "EMPTY_TUPLE": tuple}
 _TUPLES: Final = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 

@@ -88,7 +88,6 @@ class _File(Source):
         except sqlite3.Error as error:
             raise ConfigurationError(f"the database {self.label} cannot be read: {error}") from error
 
-
     async def close(self) -> None:
         """Do nothing: each reader closes its own connection."""
 

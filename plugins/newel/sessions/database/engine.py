@@ -87,11 +87,14 @@ class Engines:
         if self._engine is not None:
             return self._engine.execution_options(isolation_level="AUTOCOMMIT")
         defaults: dict[str, Any] = {
-            "pool_size": _CONNECTIONS, "max_overflow": 0, "pool_timeout": self.patience,
+            "pool_size": _CONNECTIONS,
+            "max_overflow": 0,
+            "pool_timeout": self.patience,
             "isolation_level": "AUTOCOMMIT",
             # Code that begins a transaction also ends it; a rollback of nothing would cost a round trip.
-            "skip_autocommit_rollback": True, "pool_reset_on_return": None,
-        }  # fmt: skip
+            "skip_autocommit_rollback": True,
+            "pool_reset_on_return": None,
+        }
         if "poolclass" in self._settings:
             defaults = {name: value for name, value in defaults.items() if not name.startswith(("pool", "max"))}
         try:

@@ -7,8 +7,17 @@ from newel.sessions.kinds import SessionBackend
 from newel_kernel import hookimpl
 
 #: SQLAlchemy's URL schemes, some with a driver, that no other plugin has.
-SCHEMES = ("mariadb", "mariadb+aiomysql", "mariadb+asyncmy", "mysql", "mysql+aiomysql", "mysql+asyncmy",
-           "postgresql+asyncpg", "postgresql+psycopg", "sqlite+aiosqlite")  # fmt: skip
+SCHEMES = (
+    "mariadb",
+    "mariadb+aiomysql",
+    "mariadb+asyncmy",
+    "mysql",
+    "mysql+aiomysql",
+    "mysql+asyncmy",
+    "postgresql+asyncpg",
+    "postgresql+psycopg",
+    "sqlite+aiosqlite",
+)
 
 
 @hookimpl

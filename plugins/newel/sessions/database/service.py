@@ -24,9 +24,14 @@ class DatabaseSessionService(StoredSessionService):
     """
 
     def __init__(
-        self, db_url: str | None = None, db_engine: AsyncEngine | None = None, *, patience: float = 15.0,
-        live_sessions: int = 256, **engine: Any,
-    ) -> None:  # fmt: skip
+        self,
+        db_url: str | None = None,
+        db_engine: AsyncEngine | None = None,
+        *,
+        patience: float = 15.0,
+        live_sessions: int = 256,
+        **engine: Any,
+    ) -> None:
         if (db_url is None) == (db_engine is None):
             raise ConfigurationError("DatabaseSessionService needs a `db_url` or a `db_engine`, and not both")
         leases = Leases()

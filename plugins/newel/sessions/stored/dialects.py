@@ -80,10 +80,16 @@ SQLITE = Dialect(
     as_text=False,
     types={
         # AUTOINCREMENT: a session created anew under an old id must not get the old one's number.
-        "number": "INTEGER PRIMARY KEY AUTOINCREMENT", "integer": "INTEGER", "name": "TEXT", "text": "TEXT",
-        "time": "REAL", "data": "BLOB", "clustered": " WITHOUT ROWID", "table": "",
+        "number": "INTEGER PRIMARY KEY AUTOINCREMENT",
+        "integer": "INTEGER",
+        "name": "TEXT",
+        "text": "TEXT",
+        "time": "REAL",
+        "data": "BLOB",
+        "clustered": " WITHOUT ROWID",
+        "table": "",
     },
-)  # fmt: skip
+)
 POSTGRES = Dialect(
     name="postgresql",
     prefix="newel_",
@@ -99,11 +105,17 @@ POSTGRES = Dialect(
     vacuum="VACUUM (ANALYZE)",
     types={
         # Text, because jsonb alters numbers and texts; names are ordered by their bytes.
-        "number": "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "integer": "bigint",
-        "name": 'text COLLATE "C"', "text": "text", "time": "timestamptz", "data": "text", "clustered": "", "table": "",
+        "number": "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+        "integer": "bigint",
+        "name": 'text COLLATE "C"',
+        "text": "text",
+        "time": "timestamptz",
+        "data": "text",
+        "clustered": "",
+        "table": "",
     },
     stored=_without_nul,
-)  # fmt: skip
+)
 MYSQL = Dialect(
     name="mysql",
     prefix="newel_",
@@ -117,10 +129,16 @@ MYSQL = Dialect(
     replacing="ON DUPLICATE KEY UPDATE value = VALUES(value)",
     types={
         # Binary, because MySQL's collations take some different texts for equal.
-        "number": "BIGINT AUTO_INCREMENT PRIMARY KEY", "integer": "BIGINT", "name": "VARBINARY(800)", "text": "TEXT",
-        "time": "DOUBLE", "data": "LONGBLOB", "clustered": " ENGINE=InnoDB", "table": " ENGINE=InnoDB",
+        "number": "BIGINT AUTO_INCREMENT PRIMARY KEY",
+        "integer": "BIGINT",
+        "name": "VARBINARY(800)",
+        "text": "TEXT",
+        "time": "DOUBLE",
+        "data": "LONGBLOB",
+        "clustered": " ENGINE=InnoDB",
+        "table": " ENGINE=InnoDB",
     },
-)  # fmt: skip
+)
 #: The dialects, by SQLAlchemy's names for them.
 DIALECTS = {"sqlite": SQLITE, "postgresql": POSTGRES, "mysql": MYSQL, "mariadb": MYSQL}
 

@@ -22,8 +22,17 @@ _DEEP = 150
 _EMPTY_ACTIONS = ("stateDelta", "artifactDelta", "requestedAuthConfigs", "requestedToolConfirmations")
 _EMPTY_NODE = {"path": ""}
 # Below these fields the keys are the user's.
-_FREE = (".agent_state", ".args", ".custom_metadata", ".output", ".part_metadata", ".payload", ".response", ".route",
-         ".state_delta")  # fmt: skip
+_FREE = (
+    ".agent_state",
+    ".args",
+    ".custom_metadata",
+    ".output",
+    ".part_metadata",
+    ".payload",
+    ".response",
+    ".route",
+    ".state_delta",
+)
 # The errors of serialising and parsing for a value that they cannot handle; a recursion may end in any of them.
 _FAILURES = (PydanticSerializationError, ValueError, TypeError, RecursionError)
 

@@ -47,7 +47,7 @@ class Leasing:
             lapsed = owner if is_over else None
             self._leases.add(
                 Lease(session, log.number, self._leases.owner, dead_owner, seconds, lasting=True, lapsed=lapsed)
-            )  # fmt: skip
+            )
 
     def _other(self, owner: str | None) -> str | None:
         """`owner`, unless it is this service itself: a lease that it has just given back may still be in the store."""

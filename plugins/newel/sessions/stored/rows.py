@@ -124,16 +124,18 @@ def _readable(decode: Callable[[Data], T], data: Data, subject: str) -> T:
 
 
 def _damaged(subject: str, error: ValueError) -> SessionError:
-    return SessionError(
-        f"{subject} is damaged in the session store ({error}): restore a backup, or delete the session"
-    )
+    return SessionError(f"{subject} is damaged in the session store ({error}): restore a backup, or delete the session")
 
 
 def view_of(key: Key, row: Row, state: State, events: list[Event]) -> Session:
     """A view of the session that has seen the events that `row` counts."""
     view = Session(
-        id=key.id, app_name=key.app_name, user_id=key.user_id, state=state, events=events,
+        id=key.id,
+        app_name=key.app_name,
+        user_id=key.user_id,
+        state=state,
+        events=events,
         last_update_time=row.update_time,
-    )  # fmt: skip
+    )
     view.version, view.number = row.version, row.number
     return view

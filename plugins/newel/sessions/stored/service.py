@@ -115,9 +115,14 @@ class StoredSessionService(Leasing, SharedSessionStore):
         )
 
     async def fork(
-        self, *, app_name: str, user_id: str, session_id: str, new_session_id: str | None = None,
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        session_id: str,
+        new_session_id: str | None = None,
         events: int | None = None,
-    ) -> Session:  # fmt: skip
+    ) -> Session:
         """A new session with the first `events` events of this one: see `SessionStore`."""
         source = await self._reader.view(Key(app_name, user_id, session_id))
         if source is None:

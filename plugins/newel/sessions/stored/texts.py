@@ -14,9 +14,17 @@ from newel_kernel import Event, Json
 from newel_types import Content, Part
 
 _RARE_FIELDS = (
-    "touched_actions", "touched_node_info", "output", "custom_metadata", "usage_metadata", "finish_reason",
-    "model_version", "long_running_tool_ids", "partial", "isolation_scope",
-)  # fmt: skip
+    "touched_actions",
+    "touched_node_info",
+    "output",
+    "custom_metadata",
+    "usage_metadata",
+    "finish_reason",
+    "model_version",
+    "long_running_tool_ids",
+    "partial",
+    "isolation_scope",
+)
 _PARTS = tuple(name for name in Part.field_names if name != "text")
 _rare_of, _more_of = attrgetter(*_RARE_FIELDS), attrgetter(*_PARTS)
 _NOTHING_RARE, _NOTHING_MORE = (None,) * len(_RARE_FIELDS), (None,) * len(_PARTS)

@@ -11,13 +11,41 @@ from newel_types import FileData, FunctionCall, Part
 
 _FAR = 4e9
 _NAMES = (
-    "a.txt", "dir/sub/a.txt", "ä ö.txt", ".hidden", "CON", "a..b", "x" * 1000, "語" * 1000, "a:b", "%2e", "\u202ea",
-    "A.txt", "'; DROP TABLE artifacts; --",
-)  # fmt: skip
+    "a.txt",
+    "dir/sub/a.txt",
+    "ä ö.txt",
+    ".hidden",
+    "CON",
+    "a..b",
+    "x" * 1000,
+    "語" * 1000,
+    "a:b",
+    "%2e",
+    "\u202ea",
+    "A.txt",
+    "'; DROP TABLE artifacts; --",
+)
 _REFUSED = (
-    "", " ", "user:", "/etc/passwd", "\\x", "C:\\x", "..", "../x", "a/../../x", "a\\..\\x", "a//b", "a/", "./a",
-    "a\x00b", "a\nb", "user:../x", "user:/x", "x" * 2000, "a\ud800",
-)  # fmt: skip
+    "",
+    " ",
+    "user:",
+    "/etc/passwd",
+    "\\x",
+    "C:\\x",
+    "..",
+    "../x",
+    "a/../../x",
+    "a\\..\\x",
+    "a//b",
+    "a/",
+    "./a",
+    "a\x00b",
+    "a\nb",
+    "user:../x",
+    "user:/x",
+    "x" * 2000,
+    "a\ud800",
+)
 _IDS = ("../../x", "/etc", "a\x00b", "..", "語" * 250, "a/b", "a%2Fb", "A", "a")
 _METADATA = {"by": "ada", "n": 2**70, "f": 0.1 + 0.2, "none": None, "deep": [{"ä\x00": [True]}]}
 
@@ -39,9 +67,10 @@ async def a_part_comes_back_as_it_was(place: ArtifactPlace) -> None:
     store, where = place.service(), place.at()
     file = FileData(file_uri="gs://b/x.pdf", mime_type="application/pdf")
     parts = (
-        (Part(text="text ä\n"), "text/plain"), (binary(bytes(range(256)) * 1000), "image/png"),
+        (Part(text="text ä\n"), "text/plain"),
+        (binary(bytes(range(256)) * 1000), "image/png"),
         (Part(file_data=file), "application/pdf"),
-    )  # fmt: skip
+    )
     for number, (part, mime_type) in enumerate(parts):
         await store.save_artifact(**where, filename="a", artifact=part, custom_metadata=_METADATA)
         same(await store.load_artifact(**where, filename="a"), part)
@@ -199,9 +228,7 @@ async def two_services_never_take_one_number(place: ArtifactPlace) -> None:
 
 async def _all_save(place: ArtifactPlace, services: int) -> None:
     stores, where = [place.service() for _ in range(services)], place.at()
-    saves = [
-        stores[n % services].save_artifact(**where, filename="a", artifact=Part(text=f"{n}")) for n in range(20)
-    ]
+    saves = [stores[n % services].save_artifact(**where, filename="a", artifact=Part(text=f"{n}")) for n in range(20)]
     numbers = await asyncio.gather(*saves)
     same(sorted(numbers), list(range(20)))
     for store in stores:
@@ -213,10 +240,20 @@ async def _all_save(place: ArtifactPlace, services: int) -> None:
 CHECKS = {
     check.__name__: check
     for check in (
-        versions_count_from_zero, a_part_comes_back_as_it_was, a_large_artifact_comes_back, parts_are_the_callers,
-        a_blank_version_is_no_artifact, what_cannot_be_kept_is_refused, names_that_lead_elsewhere_are_refused,
-        any_other_name_will_do, ids_are_data, scopes_do_not_mix, deleting_takes_every_version, one_version_is_deleted,
-        a_session_goes_with_its_artifacts, concurrent_saves_have_numbers_of_their_own,
+        versions_count_from_zero,
+        a_part_comes_back_as_it_was,
+        a_large_artifact_comes_back,
+        parts_are_the_callers,
+        a_blank_version_is_no_artifact,
+        what_cannot_be_kept_is_refused,
+        names_that_lead_elsewhere_are_refused,
+        any_other_name_will_do,
+        ids_are_data,
+        scopes_do_not_mix,
+        deleting_takes_every_version,
+        one_version_is_deleted,
+        a_session_goes_with_its_artifacts,
+        concurrent_saves_have_numbers_of_their_own,
     )
-}  # fmt: skip
+}
 SHARED_CHECKS = {two_services_never_take_one_number.__name__: two_services_never_take_one_number}

@@ -182,9 +182,15 @@ async def cancelling(bench: Bench) -> None:
 CASES: dict[str, Run] = {
     run.__name__: run
     for run in (
-        a_cut_at_each_message, a_stall, messages_that_cannot_be_read, messages_of_unknown_kinds,
-        an_error_of_the_service, a_huge_message, sound_that_comes_faster_than_it_is_taken, cancelling,
+        a_cut_at_each_message,
+        a_stall,
+        messages_that_cannot_be_read,
+        messages_of_unknown_kinds,
+        an_error_of_the_service,
+        a_huge_message,
+        sound_that_comes_faster_than_it_is_taken,
+        cancelling,
     )
-}  # fmt: skip
+}
 #: Cases for services whose sessions can be resumed.
 RESUMING: frozenset[str] = frozenset()

@@ -182,14 +182,23 @@ async def a_run_of_speech(bench: Bench) -> None:
 CASES: dict[str, Run] = {
     run.__name__: run
     for run in (
-        a_conversation, a_run_cut_at_each_message, a_run_cut_at_each_message_that_resumes, a_run_that_is_told_to_go,
-        a_run_with_a_wrong_key, a_run_whose_service_stalls, a_run_that_is_left_while_its_service_stalls,
-        a_run_with_messages_that_cannot_be_read, a_run_whose_consumer_is_slow, a_run_of_speech,
+        a_conversation,
+        a_run_cut_at_each_message,
+        a_run_cut_at_each_message_that_resumes,
+        a_run_that_is_told_to_go,
+        a_run_with_a_wrong_key,
+        a_run_whose_service_stalls,
+        a_run_that_is_left_while_its_service_stalls,
+        a_run_with_messages_that_cannot_be_read,
+        a_run_whose_consumer_is_slow,
+        a_run_of_speech,
     )
-}  # fmt: skip
+}
 CASES["a_conversation_in_standard"] = partial(a_conversation, distribution="standard")
-CASES |= {f"a_run_that_loses_its_connection_with_{code}": partial(a_run_that_loses_its_connection, code=code)
-          for code in LOSSES}  # fmt: skip
+CASES |= {
+    f"a_run_that_loses_its_connection_with_{code}": partial(a_run_that_loses_its_connection, code=code)
+    for code in LOSSES
+}
 CASES |= {f"a_run_that_is_refused_with_{code}": partial(a_run_that_is_refused, code=code) for code in REFUSALS}
 #: Cases for services whose sessions can be resumed.
 RESUMING: frozenset[str] = frozenset({"a_run_cut_at_each_message_that_resumes", "a_run_that_is_told_to_go"})

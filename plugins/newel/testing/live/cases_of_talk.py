@@ -116,9 +116,12 @@ async def an_interruption(bench: Bench) -> None:
         await connection.send_content(user("hi"))
         got = shapes(await turn(connection))
         assert [shape for shape in got if shape[0] != "usage metadata"] == [
-            ("sound", CHUNK_OUT * 50), ("piece of output transcription", "Well"), ("output transcription", "Well"),
-            ("interrupted", True), ("turn complete", True),
-        ], got  # fmt: skip
+            ("sound", CHUNK_OUT * 50),
+            ("piece of output transcription", "Well"),
+            ("output transcription", "Well"),
+            ("interrupted", True),
+            ("turn complete", True),
+        ], got
         await connection.send_content(user("stop"))
         assert shapes(await turn(connection)) == text_turn("Yes?")
 
@@ -206,12 +209,22 @@ async def sending_while_receiving(bench: Bench) -> None:
 CASES: dict[str, Run] = {
     run.__name__: run
     for run in (
-        text_comes_in_pieces_and_whole, turns_follow_each_other, a_turn_that_nobody_asked_for, sound_and_transcriptions,
-        transcriptions_that_nobody_wants, calls_and_their_results, results_that_come_one_by_one, an_interruption,
-        history_that_ends_with_the_user_is_answered, history_that_ends_with_the_model_waits, parts_of_a_turn,
-        images_and_the_end_of_a_stream, activity_that_the_client_marks, what_cannot_be_sent_is_a_value_error,
+        text_comes_in_pieces_and_whole,
+        turns_follow_each_other,
+        a_turn_that_nobody_asked_for,
+        sound_and_transcriptions,
+        transcriptions_that_nobody_wants,
+        calls_and_their_results,
+        results_that_come_one_by_one,
+        an_interruption,
+        history_that_ends_with_the_user_is_answered,
+        history_that_ends_with_the_model_waits,
+        parts_of_a_turn,
+        images_and_the_end_of_a_stream,
+        activity_that_the_client_marks,
+        what_cannot_be_sent_is_a_value_error,
         sending_while_receiving,
     )
-}  # fmt: skip
+}
 #: Cases for services whose sessions can be resumed.
 RESUMING: frozenset[str] = frozenset()

@@ -13,15 +13,38 @@ from newel_kernel import Json
 
 KINDS = ("setup", "clientContent", "realtimeInput", "toolResponse", "contextUpdate")
 _SETUP = {
-    "model", "generationConfig", "systemInstruction", "tools", "realtimeInputConfig", "sessionResumption",
-    "contextWindowCompression", "inputAudioTranscription", "outputAudioTranscription", "proactivity", "historyConfig",
-    "explicitVadSignal", "safetySettings", "avatarConfig",
-}  # fmt: skip
+    "model",
+    "generationConfig",
+    "systemInstruction",
+    "tools",
+    "realtimeInputConfig",
+    "sessionResumption",
+    "contextWindowCompression",
+    "inputAudioTranscription",
+    "outputAudioTranscription",
+    "proactivity",
+    "historyConfig",
+    "explicitVadSignal",
+    "safetySettings",
+    "avatarConfig",
+}
 _GENERATION = {
-    "responseModalities", "temperature", "topP", "topK", "maxOutputTokens", "candidateCount", "presencePenalty",
-    "frequencyPenalty", "speechConfig", "mediaResolution", "seed", "thinkingConfig", "enableAffectiveDialog",
-    "translationConfig", "responseFormat",
-}  # fmt: skip
+    "responseModalities",
+    "temperature",
+    "topP",
+    "topK",
+    "maxOutputTokens",
+    "candidateCount",
+    "presencePenalty",
+    "frequencyPenalty",
+    "speechConfig",
+    "mediaResolution",
+    "seed",
+    "thinkingConfig",
+    "enableAffectiveDialog",
+    "translationConfig",
+    "responseFormat",
+}
 _REALTIME = {"mediaChunks", "audio", "video", "audioStreamEnd", "text", "activityStart", "activityEnd"}
 _RESPONSE = {"id", "name", "response", "scheduling", "willContinue", "parts"}
 #: A part holds one of them.
@@ -148,9 +171,14 @@ def _check_setup(state: Json, setup: Json, handles: Collection[str]) -> None:
     _check_tools(setup, vertex=vertex)
     detection = (setup.get("realtimeInputConfig") or {}).get("automaticActivityDetection") or {}
     state.update(
-        setup=setup, manual=bool(detection.get("disabled")), calls=[], answered=[], repeated=[],
-        modality=(modalities or ["AUDIO"])[0], resumed=_check_resumption(setup, handles, vertex=vertex),
-    )  # fmt: skip
+        setup=setup,
+        manual=bool(detection.get("disabled")),
+        calls=[],
+        answered=[],
+        repeated=[],
+        modality=(modalities or ["AUDIO"])[0],
+        resumed=_check_resumption(setup, handles, vertex=vertex),
+    )
 
 
 def _check_resumption(setup: Json, handles: Collection[str], *, vertex: bool) -> str | None:

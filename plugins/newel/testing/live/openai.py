@@ -138,7 +138,13 @@ class OpenAIRealtimeServer(LiveServer):
 def _session(connection: Connection) -> dict[str, Any]:
     sound = {"input": {"format": _PCM, "turn_detection": {"type": "server_vad"}}, "output": {"format": _PCM}}
     plain = {
-        "type": "realtime", "object": "realtime.session", "id": f"sess_{connection.number + 1}",
-        "output_modalities": ["audio"], "instructions": "", "tools": [], "tool_choice": "auto", "audio": sound,
-    }  # fmt: skip
+        "type": "realtime",
+        "object": "realtime.session",
+        "id": f"sess_{connection.number + 1}",
+        "output_modalities": ["audio"],
+        "instructions": "",
+        "tools": [],
+        "tool_choice": "auto",
+        "audio": sound,
+    }
     return {**plain, **connection.state.get("session", {})}

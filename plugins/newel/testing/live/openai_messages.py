@@ -151,13 +151,17 @@ def _done(items: list[Json], usage: Usage, status: str) -> Json:
 def _outcome(items: list[Json], usage: Usage, status: str, details: Json | None) -> Json:
     input_tokens, output_tokens = usage
     return {
-        "status": status, "status_details": details, "output": items,
+        "status": status,
+        "status_details": details,
+        "output": items,
         "usage": {
-            "total_tokens": input_tokens + output_tokens, "input_tokens": input_tokens, "output_tokens": output_tokens,
+            "total_tokens": input_tokens + output_tokens,
+            "input_tokens": input_tokens,
+            "output_tokens": output_tokens,
             "input_token_details": {"cached_tokens": 0, "text_tokens": input_tokens, "audio_tokens": 0},
             "output_token_details": {"text_tokens": output_tokens, "audio_tokens": 0},
         },
-    }  # fmt: skip
+    }
 
 
 def _item(whole: Json, item: str, status: str) -> dict[str, Any]:

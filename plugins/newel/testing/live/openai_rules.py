@@ -25,13 +25,35 @@ _FIELDS: dict[str, tuple[set[str], set[str]]] = {
 }
 _COMMON = {"type", "event_id"}
 _SESSION = {
-    "type", "model", "instructions", "output_modalities", "audio", "tools", "tool_choice", "max_output_tokens",
-    "include", "tracing", "truncation", "prompt", "parallel_tool_calls", "reasoning",
-}  # fmt: skip
+    "type",
+    "model",
+    "instructions",
+    "output_modalities",
+    "audio",
+    "tools",
+    "tool_choice",
+    "max_output_tokens",
+    "include",
+    "tracing",
+    "truncation",
+    "prompt",
+    "parallel_tool_calls",
+    "reasoning",
+}
 _RESPONSE = {
-    "conversation", "instructions", "output_modalities", "audio", "tools", "tool_choice", "max_output_tokens", "input",
-    "metadata", "prompt", "parallel_tool_calls", "reasoning",
-}  # fmt: skip
+    "conversation",
+    "instructions",
+    "output_modalities",
+    "audio",
+    "tools",
+    "tool_choice",
+    "max_output_tokens",
+    "input",
+    "metadata",
+    "prompt",
+    "parallel_tool_calls",
+    "reasoning",
+}
 _INPUT = {"format", "noise_reduction", "transcription", "turn_detection"}
 _OUTPUT = {"format", "speed", "voice"}
 _ITEMS = {

@@ -71,10 +71,12 @@ async def converse(bench: Bench, talk: Talk, *scripts: Sequence[ScriptStep]) -> 
     model = bench.dialect.model(bench.server)
     sessions, queue, outcome = InMemorySessionService(), LiveRequestQueue(), Outcome()
     runner = Runner(
-        app_name="live", agent=LlmAgent(name="root", model=model, instruction="Be brief.", tools=[add]),
-        session_service=sessions, auto_create_session=True,
+        app_name="live",
+        agent=LlmAgent(name="root", model=model, instruction="Be brief.", tools=[add]),
+        session_service=sessions,
+        auto_create_session=True,
         composition=_composition(talk.distribution, tuple(talk.settings.items())),
-    )  # fmt: skip
+    )
     run = runner.run_live(user_id="u", session_id="s", live_request_queue=queue, run_config=talk.config)
     try:
         async with aclosing(run):

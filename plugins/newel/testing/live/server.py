@@ -164,9 +164,16 @@ class LiveServer(ABC):
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         try:
             async with serve(
-                self._handle, "127.0.0.1", self.port, ssl=self._context() if self.tls else None, max_size=_MOST,
-                ping_interval=None, compression=None, close_timeout=1, process_request=self._admit,
-            ) as server:  # fmt: skip
+                self._handle,
+                "127.0.0.1",
+                self.port,
+                ssl=self._context() if self.tls else None,
+                max_size=_MOST,
+                ping_interval=None,
+                compression=None,
+                close_timeout=1,
+                process_request=self._admit,
+            ) as server:
                 self.port = next(iter(server.sockets)).getsockname()[1]
                 self._ready.set()
                 await self._stop.wait()
@@ -191,9 +198,14 @@ class LiveServer(ABC):
         request = socket.request
         assert request is not None
         connection = Connection(
-            len(self.connections), request.path, {name.lower(): value for name, value in request.headers.raw_items()},
-            socket, self.prepare, script if script is not None else deque(), self.binary,
-        )  # fmt: skip
+            len(self.connections),
+            request.path,
+            {name.lower(): value for name, value in request.headers.raw_items()},
+            socket,
+            self.prepare,
+            script if script is not None else deque(),
+            self.binary,
+        )
         self.connections.append(connection)
         try:
             await self._serve_one(connection, scripted=script is not None)

@@ -11,8 +11,15 @@ from newel_types import Content, Part
 #: The kind of a thing, and its value.
 Shape: TypeAlias = tuple[str, object]
 
-_MARKS = ("live_session_resumption_update", "go_away", "voice_activity", "tool_call_cancellation", "usage_metadata",
-          "interrupted", "turn_complete")  # fmt: skip
+_MARKS = (
+    "live_session_resumption_update",
+    "go_away",
+    "voice_activity",
+    "tool_call_cancellation",
+    "usage_metadata",
+    "interrupted",
+    "turn_complete",
+)
 
 
 def shapes(responses: Iterable[LlmResponse | Event]) -> list[Shape]:

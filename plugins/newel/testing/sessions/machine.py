@@ -198,6 +198,11 @@ def _exact(value: object) -> str:
 def play(make: MakeStore, examples: int) -> None:
     """Run the machine against the stores that `make` makes."""
     machine = type("OfThisStore", (SessionMachine,), {"make": staticmethod(make)})
-    bounds = settings(max_examples=examples, stateful_step_count=20, deadline=None, database=None,
-                      suppress_health_check=list(HealthCheck))  # fmt: skip
+    bounds = settings(
+        max_examples=examples,
+        stateful_step_count=20,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
     run_state_machine_as_test(machine, settings=bounds)

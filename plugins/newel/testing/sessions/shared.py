@@ -87,7 +87,10 @@ async def a_late_holder_is_fenced(place: Place) -> None:
 SHARED_CHECKS = {
     check.__name__: check
     for check in (
-        a_new_service_reads_the_same, who_was_outrun_is_told_once, out_of_band_disturbs_nobody, a_lease_is_one_owners,
+        a_new_service_reads_the_same,
+        who_was_outrun_is_told_once,
+        out_of_band_disturbs_nobody,
+        a_lease_is_one_owners,
         a_late_holder_is_fenced,
     )
-}  # fmt: skip
+}

@@ -17,8 +17,21 @@ from newel_types import Content, FunctionResponse, Part
 
 _NAMES = ("'; DROP TABLE sessions; --", '"', "%s", "a\x00b", "é😀", "back\\slash", "../..", "A", "a", "null", "x" * 800)
 _VALUES: tuple[object, ...] = (
-    0, False, "", [], {}, 1.0, -0.0, 0.1 + 0.2, 2**53 + 1, 2**70, 10**40, [None], {"a": {"b": None}}, "\x00😀",
-)  # fmt: skip
+    0,
+    False,
+    "",
+    [],
+    {},
+    1.0,
+    -0.0,
+    0.1 + 0.2,
+    2**53 + 1,
+    2**70,
+    10**40,
+    [None],
+    {"a": {"b": None}},
+    "\x00😀",
+)
 
 
 async def sessions_are_made_once(place: Place) -> None:
@@ -225,9 +238,19 @@ async def a_tail_has_what_follows(place: Place) -> None:
 CHECKS = {
     check.__name__: check
     for check in (
-        sessions_are_made_once, copies_are_the_callers, order_is_that_of_the_appends, an_event_id_is_stored_once,
-        scopes_are_shared, values_and_names_are_exact, what_is_refused_changes_nothing, a_deleted_session_takes_nothing,
-        a_stale_copy_is_caught_up, many_tasks_append, a_cancelled_append_is_whole, lists_come_in_pages,
-        a_fork_goes_its_own_way, a_tail_has_what_follows,
+        sessions_are_made_once,
+        copies_are_the_callers,
+        order_is_that_of_the_appends,
+        an_event_id_is_stored_once,
+        scopes_are_shared,
+        values_and_names_are_exact,
+        what_is_refused_changes_nothing,
+        a_deleted_session_takes_nothing,
+        a_stale_copy_is_caught_up,
+        many_tasks_append,
+        a_cancelled_append_is_whole,
+        lists_come_in_pages,
+        a_fork_goes_its_own_way,
+        a_tail_has_what_follows,
     )
-}  # fmt: skip
+}

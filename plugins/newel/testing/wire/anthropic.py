@@ -16,18 +16,40 @@ from newel_kernel import Json
 
 _STOPS = {"end": "end_turn", "max": "max_tokens", "stop": "stop_sequence", "tool": "tool_use", "safety": "refusal"}
 _KINDS = {
-    400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error",
-    413: "request_too_large", 429: "rate_limit_error", 529: "overloaded_error",
-}  # fmt: skip
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    529: "overloaded_error",
+}
 _THOUGHTS = ("thinking", "redacted_thinking")
 _SAMPLING = frozenset(("temperature", "top_p", "top_k"))
 _UNSAYABLE = frozenset(
-    ("seed", "presence_penalty", "frequency_penalty", "response_logprobs", "logprobs", "candidate_count", "safety",
-     "media:audio", "media:video", "media:model", "choice:tools", "choice beside thinking", "temperature above 1",
-     "exact budget", "bounds of the answer", "some stop sequences",
-     "temperature beside thinking", "top_p beside thinking", "top_k beside thinking",
-     "max_output_tokens beside thinking")
-)  # fmt: skip
+    (
+        "seed",
+        "presence_penalty",
+        "frequency_penalty",
+        "response_logprobs",
+        "logprobs",
+        "candidate_count",
+        "safety",
+        "media:audio",
+        "media:video",
+        "media:model",
+        "choice:tools",
+        "choice beside thinking",
+        "temperature above 1",
+        "exact budget",
+        "bounds of the answer",
+        "some stop sequences",
+        "temperature beside thinking",
+        "top_p beside thinking",
+        "top_k beside thinking",
+        "max_output_tokens beside thinking",
+    )
+)
 
 
 def signature(thinking: str) -> str:
@@ -79,10 +101,15 @@ class AnthropicWire:
             if block["type"] == "tool_use":
                 self._issued[block["id"]] = [one for one in blocks if one["type"] in _THOUGHTS]
         message = {
-            "id": "msg_1", "type": "message", "role": "assistant", "model": request.body["model"], "content": blocks,
-            "stop_reason": _STOPS.get(answer.stop, answer.stop), "stop_sequence": answer.stop_sequence,
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": request.body["model"],
+            "content": blocks,
+            "stop_reason": _STOPS.get(answer.stop, answer.stop),
+            "stop_sequence": answer.stop_sequence,
             "usage": _usage(answer),
-        }  # fmt: skip
+        }
         if answer.stop == "safety":
             message["stop_details"] = {"type": "refusal", "category": "cyber", "explanation": "declined"}
         return message
@@ -172,9 +199,12 @@ def _usage(answer: Answer) -> Json:
     counts = answer.usage
     cached, stored = counts.get("cached", 0), counts.get("written", 0)
     usage: dict[str, Any] = {
-        "input_tokens": counts.get("input", 12) - cached - stored, "cache_creation_input_tokens": stored,
-        "cache_read_input_tokens": cached, "output_tokens": counts.get("output", 5), "service_tier": "standard",
-    }  # fmt: skip
+        "input_tokens": counts.get("input", 12) - cached - stored,
+        "cache_creation_input_tokens": stored,
+        "cache_read_input_tokens": cached,
+        "output_tokens": counts.get("output", 5),
+        "service_tier": "standard",
+    }
     if "reasoning" in counts:
         usage["output_tokens_details"] = {"thinking_tokens": counts["reasoning"]}
     return usage

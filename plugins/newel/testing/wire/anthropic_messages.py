@@ -17,16 +17,25 @@ _IMAGES = {"image/png": b"\x89PNG", "image/jpeg": b"\xff\xd8", "image/gif": b"GI
 _OF = {
     "user": {"text", "image", "document", "tool_result", "search_result", "container_upload"},
     "assistant": {
-        "text", "thinking", "redacted_thinking", "tool_use", "server_tool_use", "web_search_tool_result",
-        "code_execution_tool_result", "tool_search_tool_result",
+        "text",
+        "thinking",
+        "redacted_thinking",
+        "tool_use",
+        "server_tool_use",
+        "web_search_tool_result",
+        "code_execution_tool_result",
+        "tool_search_tool_result",
     },
-}  # fmt: skip
+}
 _FIELDS = {
-    "text": {"text", "citations"}, "thinking": {"thinking", "signature"}, "redacted_thinking": {"data"},
-    "image": {"source"}, "document": {"source", "title", "context", "citations"},
+    "text": {"text", "citations"},
+    "thinking": {"thinking", "signature"},
+    "redacted_thinking": {"data"},
+    "image": {"source"},
+    "document": {"source", "title", "context", "citations"},
     "tool_use": {"id", "name", "input", "caller", "toolset_name"},
     "tool_result": {"tool_use_id", "content", "is_error", "toolset_name"},
-}  # fmt: skip
+}
 _THOUGHTS = ("thinking", "redacted_thinking")
 Turn = tuple[str, list[Json]]
 
@@ -99,9 +108,14 @@ def _check_block(block: Any, role: str, where: str) -> None:
     if kind in _FIELDS and (extra := set(block) - _FIELDS[kind] - {"type", "cache_control"}):
         raise RefusedError(f"{where}.{kind}.{sorted(extra)[0]}: Extra inputs are not permitted")
     checks = {
-        "text": _check_text, "image": _check_media, "document": _check_media, "thinking": _check_thought,
-        "redacted_thinking": _check_redacted, "tool_use": _check_use, "tool_result": _check_result,
-    }  # fmt: skip
+        "text": _check_text,
+        "image": _check_media,
+        "document": _check_media,
+        "thinking": _check_thought,
+        "redacted_thinking": _check_redacted,
+        "tool_use": _check_use,
+        "tool_result": _check_result,
+    }
     if kind in checks:
         checks[kind](block, where)
 

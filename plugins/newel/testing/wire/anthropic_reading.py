@@ -10,9 +10,12 @@ from newel.testing.wire.reading import Declared, Item, Reading, mark_of, setting
 from newel_kernel import Json
 
 _SETTINGS = {
-    "temperature": "temperature", "top_p": "top_p", "top_k": "top_k", "max_output_tokens": "max_tokens",
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "top_k": "top_k",
+    "max_output_tokens": "max_tokens",
     "stop_sequences": "stop_sequences",
-}  # fmt: skip
+}
 _CHOICES = {"auto": "auto", "any": "any", "none": "none"}
 _THINKING = {"adaptive": "dynamic", "disabled": "off"}
 
@@ -69,10 +72,13 @@ def _items(block: Json, role: Literal["model", "user"]) -> Iterator[Item]:
     elif kind == "tool_result":
         parts = _blocks(block.get("content") or [])
         yield Item(
-            role=role, kind="result", id=block["tool_use_id"], error=bool(block.get("is_error")),
+            role=role,
+            kind="result",
+            id=block["tool_use_id"],
+            error=bool(block.get("is_error")),
             text="\n".join(part["text"] for part in parts if part["type"] == "text"),
             media=tuple(_media(part) for part in parts if part["type"] in ("image", "document")),
-        )  # fmt: skip
+        )
 
 
 def _media(block: Json) -> str:

@@ -16,14 +16,43 @@ from newel.testing.wire.schemas import RefusedError, check_strict_anthropic, che
 from newel_kernel import Json
 
 _KEYS = {
-    "max_tokens", "messages", "model", "cache_control", "container", "diagnostics", "inference_geo", "metadata",
-    "output_config", "service_tier", "speed", "stop_sequences", "stream", "system", "thinking", "tool_choice", "tools",
-    "temperature", "top_p", "top_k", "context_management", "mcp_servers", "user_profile_id", "workspace_id",
-}  # fmt: skip
+    "max_tokens",
+    "messages",
+    "model",
+    "cache_control",
+    "container",
+    "diagnostics",
+    "inference_geo",
+    "metadata",
+    "output_config",
+    "service_tier",
+    "speed",
+    "stop_sequences",
+    "stream",
+    "system",
+    "thinking",
+    "tool_choice",
+    "tools",
+    "temperature",
+    "top_p",
+    "top_k",
+    "context_management",
+    "mcp_servers",
+    "user_profile_id",
+    "workspace_id",
+}
 _TOOL_KEYS = {
-    "name", "description", "input_schema", "type", "cache_control", "strict", "defer_loading", "allowed_callers",
-    "input_examples", "eager_input_streaming",
-}  # fmt: skip
+    "name",
+    "description",
+    "input_schema",
+    "type",
+    "cache_control",
+    "strict",
+    "defer_loading",
+    "allowed_callers",
+    "input_examples",
+    "eager_input_streaming",
+}
 #: The output format of the service's beta; with the beta's header the service still accepts it.
 _BETA_FORMAT = "output_format"
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")

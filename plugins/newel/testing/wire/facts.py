@@ -11,9 +11,20 @@ from newel.testing.wire.schemas import camel_schema, resolved, walk
 Fact: TypeAlias = tuple[str, str, Any]
 
 _SAME = (
-    "description", "title", "default", "format", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems",
-    "maxItems", "const", "multipleOf",
-)  # fmt: skip
+    "description",
+    "title",
+    "default",
+    "format",
+    "pattern",
+    "minimum",
+    "maximum",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "const",
+    "multipleOf",
+)
 _DEEPEST = 12
 
 

@@ -14,26 +14,56 @@ Chunks = Sequence[Json]
 PATH = re.compile(r"/v1(?:alpha|beta|beta1)?/(?:projects/[^/]+/locations/[^/]+/)?interactions")
 
 _FIELDS = {
-    "model", "input", "stream", "previous_interaction_id", "system_instruction", "tools", "generation_config",
-    "response_format", "response_mime_type", "response_modalities", "safety_settings", "store", "background",
-    "cached_content", "service_tier", "labels", "continuation_token",
-}  # fmt: skip
+    "model",
+    "input",
+    "stream",
+    "previous_interaction_id",
+    "system_instruction",
+    "tools",
+    "generation_config",
+    "response_format",
+    "response_mime_type",
+    "response_modalities",
+    "safety_settings",
+    "store",
+    "background",
+    "cached_content",
+    "service_tier",
+    "labels",
+    "continuation_token",
+}
 _SETTINGS = {
-    "temperature", "top_p", "seed", "stop_sequences", "max_output_tokens", "thinking_level", "thinking_summaries",
-    "tool_choice", "image_config", "speech_config", "video_config", "transcription_config",
-}  # fmt: skip
+    "temperature",
+    "top_p",
+    "seed",
+    "stop_sequences",
+    "max_output_tokens",
+    "thinking_level",
+    "thinking_summaries",
+    "tool_choice",
+    "image_config",
+    "speech_config",
+    "video_config",
+    "transcription_config",
+}
 #: Type of a step -> what it must have.
 _STEPS = {
-    "user_input": ("content",), "model_output": ("content",), "thought": ("signature",),
-    "function_call": ("id", "name", "arguments"), "function_result": ("call_id", "result"),
-    "code_execution_call": ("id", "arguments"), "code_execution_result": ("call_id", "result"),
-}  # fmt: skip
+    "user_input": ("content",),
+    "model_output": ("content",),
+    "thought": ("signature",),
+    "function_call": ("id", "name", "arguments"),
+    "function_result": ("call_id", "result"),
+    "code_execution_call": ("id", "arguments"),
+    "code_execution_result": ("call_id", "result"),
+}
 _PIECES = ("text", "image", "audio", "video", "document")
 _USAGE = {
-    "promptTokenCount": "total_input_tokens", "candidatesTokenCount": "total_output_tokens",
-    "cachedContentTokenCount": "total_cached_tokens", "thoughtsTokenCount": "total_thought_tokens",
+    "promptTokenCount": "total_input_tokens",
+    "candidatesTokenCount": "total_output_tokens",
+    "cachedContentTokenCount": "total_cached_tokens",
+    "thoughtsTokenCount": "total_thought_tokens",
     "totalTokenCount": "total_tokens",
-}  # fmt: skip
+}
 _STATUS = {"STOP": "completed", "MAX_TOKENS": "incomplete"}
 
 

@@ -12,11 +12,18 @@ from newel.testing.wire.reading import Declared, Item, Reading, mark_of, named_t
 from newel_kernel import Json
 
 _SETTINGS = {
-    "temperature": "temperature", "top_p": "topP", "top_k": "topK", "max_output_tokens": "maxOutputTokens",
-    "stop_sequences": "stopSequences", "seed": "seed", "presence_penalty": "presencePenalty",
-    "frequency_penalty": "frequencyPenalty", "response_logprobs": "responseLogprobs", "logprobs": "logprobs",
+    "temperature": "temperature",
+    "top_p": "topP",
+    "top_k": "topK",
+    "max_output_tokens": "maxOutputTokens",
+    "stop_sequences": "stopSequences",
+    "seed": "seed",
+    "presence_penalty": "presencePenalty",
+    "frequency_penalty": "frequencyPenalty",
+    "response_logprobs": "responseLogprobs",
+    "logprobs": "logprobs",
     "candidate_count": "candidateCount",
-}  # fmt: skip
+}
 
 
 def reading(body: Json) -> Reading:
@@ -69,10 +76,13 @@ def _items(part: Json, role: Literal["model", "user"]) -> Iterator[Item]:
     elif "functionResponse" in part:
         result = part["functionResponse"]
         yield Item(
-            role=role, kind="result", id=result.get("id"), name=result["name"],
+            role=role,
+            kind="result",
+            id=result.get("id"),
+            name=result["name"],
             text=json.dumps(result["response"], ensure_ascii=False),
             media=tuple(_media(inner) for inner in result.get("parts") or ()),
-        )  # fmt: skip
+        )
 
 
 def _media(part: Json) -> str:

@@ -16,38 +16,115 @@ from newel_kernel import Json
 #: Message -> field -> what it holds: a message, a list of messages (``[...]``), a map to messages (``{...}``),
 #: ``bytes``, or "" for a plain value.
 _FIELDS: dict[str, dict[str, str]] = {
-    "Request": {"contents": "[Content]", "systemInstruction": "Content", "tools": "[Tool]", "toolConfig": "ToolConfig",
-                "safetySettings": "[SafetySetting]", "generationConfig": "GenerationConfig"}
+    "Request": {
+        "contents": "[Content]",
+        "systemInstruction": "Content",
+        "tools": "[Tool]",
+        "toolConfig": "ToolConfig",
+        "safetySettings": "[SafetySetting]",
+        "generationConfig": "GenerationConfig",
+    }
     | dict.fromkeys(["cachedContent", "model", "serviceTier", "store"], ""),
     "Content": {"role": "", "parts": "[Part]"},
-    "Part": {"functionCall": "FunctionCall", "functionResponse": "FunctionResponse", "inlineData": "Blob",
-             "fileData": "FileData", "thoughtSignature": "bytes"}
-    | dict.fromkeys(["text", "thought", "executableCode", "codeExecutionResult", "toolCall", "toolResponse",
-                     "videoMetadata", "partMetadata", "mediaResolution"], ""),
+    "Part": {
+        "functionCall": "FunctionCall",
+        "functionResponse": "FunctionResponse",
+        "inlineData": "Blob",
+        "fileData": "FileData",
+        "thoughtSignature": "bytes",
+    }
+    | dict.fromkeys(
+        [
+            "text",
+            "thought",
+            "executableCode",
+            "codeExecutionResult",
+            "toolCall",
+            "toolResponse",
+            "videoMetadata",
+            "partMetadata",
+            "mediaResolution",
+        ],
+        "",
+    ),
     "FunctionCall": dict.fromkeys(["id", "name", "args"], ""),
     "FunctionResponse": dict.fromkeys(["id", "name", "response", "willContinue", "scheduling", "parts"], ""),
     "Blob": {"mimeType": "", "data": "bytes"},
     "FileData": {"mimeType": "", "fileUri": ""},
     "Tool": {"functionDeclarations": "[FunctionDeclaration]"}
-    | dict.fromkeys(["googleSearch", "googleSearchRetrieval", "codeExecution", "urlContext", "fileSearch",
-                     "computerUse", "googleMaps", "mcpServers"], ""),
+    | dict.fromkeys(
+        [
+            "googleSearch",
+            "googleSearchRetrieval",
+            "codeExecution",
+            "urlContext",
+            "fileSearch",
+            "computerUse",
+            "googleMaps",
+            "mcpServers",
+        ],
+        "",
+    ),
     "FunctionDeclaration": {"parameters": "Schema", "response": "Schema"}
     | dict.fromkeys(["name", "description", "behavior", "parametersJsonSchema", "responseJsonSchema"], ""),
-    "ToolConfig": {"functionCallingConfig": "FunctionCallingConfig", "retrievalConfig": "",
-                   "includeServerSideToolInvocations": ""},
+    "ToolConfig": {
+        "functionCallingConfig": "FunctionCallingConfig",
+        "retrievalConfig": "",
+        "includeServerSideToolInvocations": "",
+    },
     "FunctionCallingConfig": {"mode": "", "allowedFunctionNames": ""},
     "SafetySetting": {"category": "", "threshold": ""},
     "ThinkingConfig": dict.fromkeys(["includeThoughts", "thinkingBudget", "thinkingLevel"], ""),
     "GenerationConfig": {"responseSchema": "Schema", "thinkingConfig": "ThinkingConfig"}
-    | dict.fromkeys(["stopSequences", "responseMimeType", "responseJsonSchema", "responseModalities", "candidateCount",
-                     "maxOutputTokens", "temperature", "topP", "topK", "seed", "presencePenalty", "frequencyPenalty",
-                     "responseLogprobs", "logprobs", "enableEnhancedCivicAnswers", "speechConfig", "imageConfig",
-                     "mediaResolution", "audioTranscriptionConfig"], ""),
+    | dict.fromkeys(
+        [
+            "stopSequences",
+            "responseMimeType",
+            "responseJsonSchema",
+            "responseModalities",
+            "candidateCount",
+            "maxOutputTokens",
+            "temperature",
+            "topP",
+            "topK",
+            "seed",
+            "presencePenalty",
+            "frequencyPenalty",
+            "responseLogprobs",
+            "logprobs",
+            "enableEnhancedCivicAnswers",
+            "speechConfig",
+            "imageConfig",
+            "mediaResolution",
+            "audioTranscriptionConfig",
+        ],
+        "",
+    ),
     "Schema": {"properties": "{Schema}", "items": "Schema", "anyOf": "[Schema]", "type": "type"}
-    | dict.fromkeys(["format", "title", "description", "nullable", "enum", "maxItems", "minItems", "required",
-                     "minProperties", "maxProperties", "minLength", "maxLength", "pattern", "example",
-                     "propertyOrdering", "default", "minimum", "maximum"], ""),
-}  # fmt: skip
+    | dict.fromkeys(
+        [
+            "format",
+            "title",
+            "description",
+            "nullable",
+            "enum",
+            "maxItems",
+            "minItems",
+            "required",
+            "minProperties",
+            "maxProperties",
+            "minLength",
+            "maxLength",
+            "pattern",
+            "example",
+            "propertyOrdering",
+            "default",
+            "minimum",
+            "maximum",
+        ],
+        "",
+    ),
+}
 #: Further fields that Vertex AI knows.
 _VERTEX_FIELDS: dict[str, dict[str, str]] = {
     "Request": {"labels": "", "modelArmorConfig": ""},
@@ -63,9 +140,15 @@ _VERTEX_FIELDS: dict[str, dict[str, str]] = {
 _TYPES = ("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")
 #: The service does not define what is below these fields.
 _FREE = {
-    "args", "response", "parameters", "parametersJsonSchema", "responseJsonSchema", "responseSchema", "properties",
+    "args",
+    "response",
+    "parameters",
+    "parametersJsonSchema",
+    "responseJsonSchema",
+    "responseSchema",
+    "properties",
     "partMetadata",
-}  # fmt: skip
+}
 
 
 def refusal(

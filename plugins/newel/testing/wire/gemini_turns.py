@@ -14,8 +14,17 @@ from collections.abc import Collection, Iterator
 
 from newel_kernel import Json
 
-_DATA = ("text", "inlineData", "functionCall", "functionResponse", "fileData", "executableCode",
-         "codeExecutionResult", "toolCall", "toolResponse")  # fmt: skip
+_DATA = (
+    "text",
+    "inlineData",
+    "functionCall",
+    "functionResponse",
+    "fileData",
+    "executableCode",
+    "codeExecutionResult",
+    "toolCall",
+    "toolResponse",
+)
 _PROOF = b"gemini-sig:\xff\xfe"
 #: Values that switch the check off, for the history of another model.
 _STAND_INS = {"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"}

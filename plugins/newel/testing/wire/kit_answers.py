@@ -9,9 +9,14 @@ from newel.testing.wire.answers import Answer, call, common_answers, text, thoug
 _ROME, _OSLO = {"city": "Rome"}, {"city": "Oslo"}
 _THOUGHTFUL = {"input": 20, "output": 30, "reasoning": 12}
 _CITED = {
-    "type": "char_location", "cited_text": "blue sky", "document_index": 0, "document_title": "Sky",
-    "start_char_index": 0, "end_char_index": 8, "file_id": None,
-}  # fmt: skip
+    "type": "char_location",
+    "cited_text": "blue sky",
+    "document_index": 0,
+    "document_title": "Sky",
+    "start_char_index": 0,
+    "end_char_index": 8,
+    "file_id": None,
+}
 
 
 def kit_answers(protocol: str) -> Mapping[str, Answer]:

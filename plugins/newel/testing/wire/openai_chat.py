@@ -65,9 +65,13 @@ class ChatWire:
         logprobs = answer.more.get("logprobs")
         choice = {"index": 0, "message": message, "logprobs": logprobs, "finish_reason": _stop(answer)}
         return {
-            "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": request.body["model"],
-            "choices": [] if answer.more.get("no_choices") else [choice], "usage": _usage(answer),
-        }  # fmt: skip
+            "id": "chatcmpl-1",
+            "object": "chat.completion",
+            "created": 1,
+            "model": request.body["model"],
+            "choices": [] if answer.more.get("no_choices") else [choice],
+            "usage": _usage(answer),
+        }
 
     def streamed(self, answer: Answer, request: Logged) -> list[bytes]:
         """See `Wire`."""

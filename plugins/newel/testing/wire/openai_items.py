@@ -25,11 +25,37 @@ from newel.testing.wire.schemas import RefusedError
 from newel_kernel import Json
 
 _KEYS = frozenset(
-    ("background", "conversation", "include", "input", "instructions", "max_output_tokens", "max_tool_calls",
-     "metadata", "model", "parallel_tool_calls", "previous_response_id", "prompt", "prompt_cache_key",
-     "prompt_cache_retention", "reasoning", "safety_identifier", "service_tier", "store", "stream", "stream_options",
-     "temperature", "text", "tool_choice", "tools", "top_logprobs", "top_p", "truncation", "user")
-)  # fmt: skip
+    (
+        "background",
+        "conversation",
+        "include",
+        "input",
+        "instructions",
+        "max_output_tokens",
+        "max_tool_calls",
+        "metadata",
+        "model",
+        "parallel_tool_calls",
+        "previous_response_id",
+        "prompt",
+        "prompt_cache_key",
+        "prompt_cache_retention",
+        "reasoning",
+        "safety_identifier",
+        "service_tier",
+        "store",
+        "stream",
+        "stream_options",
+        "temperature",
+        "text",
+        "tool_choice",
+        "tools",
+        "top_logprobs",
+        "top_p",
+        "truncation",
+        "user",
+    )
+)
 _LEAST_OUTPUT = 16
 _ID_LENGTH = 64
 _PROOF = b"openai-encrypted:"

@@ -19,17 +19,56 @@ from newel.testing.wire.schemas import RefusedError
 from newel_kernel import Json
 
 _KEYS = frozenset(
-    ("messages", "model", "audio", "frequency_penalty", "logit_bias", "logprobs", "max_completion_tokens",
-     "max_tokens", "metadata", "modalities", "n", "parallel_tool_calls", "prediction", "presence_penalty",
-     "prompt_cache_key", "prompt_cache_retention", "reasoning_effort", "response_format", "safety_identifier",
-     "seed", "service_tier", "stop", "store", "stream", "stream_options", "temperature", "tool_choice", "tools",
-     "top_logprobs", "top_p", "user", "verbosity", "web_search_options")
-)  # fmt: skip
+    (
+        "messages",
+        "model",
+        "audio",
+        "frequency_penalty",
+        "logit_bias",
+        "logprobs",
+        "max_completion_tokens",
+        "max_tokens",
+        "metadata",
+        "modalities",
+        "n",
+        "parallel_tool_calls",
+        "prediction",
+        "presence_penalty",
+        "prompt_cache_key",
+        "prompt_cache_retention",
+        "reasoning_effort",
+        "response_format",
+        "safety_identifier",
+        "seed",
+        "service_tier",
+        "stop",
+        "store",
+        "stream",
+        "stream_options",
+        "temperature",
+        "tool_choice",
+        "tools",
+        "top_logprobs",
+        "top_p",
+        "user",
+        "verbosity",
+        "web_search_options",
+    )
+)
 #: Further fields that other servers of the protocol accept.
 _FURTHER = frozenset(
-    ("top_k", "min_p", "repetition_penalty", "chat_template_kwargs", "reasoning", "include_reasoning", "options",
-     "think", "provider")
-)  # fmt: skip
+    (
+        "top_k",
+        "min_p",
+        "repetition_penalty",
+        "chat_template_kwargs",
+        "reasoning",
+        "include_reasoning",
+        "options",
+        "think",
+        "provider",
+    )
+)
 _ROLES = ("developer", "system", "user", "assistant", "tool")
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
 _MOST_STOPS = 4

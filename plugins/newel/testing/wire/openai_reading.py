@@ -19,14 +19,22 @@ from newel.testing.wire.reading import (
 from newel_kernel import Json
 
 _CHAT = {
-    "temperature": "temperature", "top_p": "top_p", "top_k": "top_k", "presence_penalty": "presence_penalty",
-    "frequency_penalty": "frequency_penalty", "seed": "seed", "response_logprobs": "logprobs",
-    "logprobs": "top_logprobs", "candidate_count": "n",
-}  # fmt: skip
-_RESPONSES = {
-    "temperature": "temperature", "top_p": "top_p", "max_output_tokens": "max_output_tokens",
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "top_k": "top_k",
+    "presence_penalty": "presence_penalty",
+    "frequency_penalty": "frequency_penalty",
+    "seed": "seed",
+    "response_logprobs": "logprobs",
     "logprobs": "top_logprobs",
-}  # fmt: skip
+    "candidate_count": "n",
+}
+_RESPONSES = {
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "max_output_tokens": "max_output_tokens",
+    "logprobs": "top_logprobs",
+}
 _INSTRUCTIONS = ("system", "developer")
 
 
@@ -123,9 +131,12 @@ def _response_items(item: Json) -> Iterator[Item]:
     elif kind == "function_call_output":
         parts = _parts(item["output"], "input_text")
         yield Item(
-            role="user", kind="result", id=item["call_id"], text="\n".join(p["text"] for p in parts if "text" in p),
+            role="user",
+            kind="result",
+            id=item["call_id"],
+            text="\n".join(p["text"] for p in parts if "text" in p),
             media=tuple(_item(part, "user").text for part in parts if "text" not in part),
-        )  # fmt: skip
+        )
     elif kind == "reasoning":
         proof = item.get("encrypted_content") or item.get("id")
         yield Item(role="model", kind="thought", text="".join(s["text"] for s in item["summary"]), signature=proof)

@@ -67,10 +67,18 @@ class ResponsesWire:
         body, number = request.body, self._count
         output = [self._item(part, f"{number}_{index}", answer, body) for index, part in enumerate(answer.parts)]
         response: Json = {
-            "id": f"resp_{number}", "object": "response", "created_at": 1, "status": "completed", "error": None,
-            "incomplete_details": None, "model": body["model"], "output": output, "usage": _usage(answer),
-            "store": body.get("store", True), "previous_response_id": body.get("previous_response_id"),
-        }  # fmt: skip
+            "id": f"resp_{number}",
+            "object": "response",
+            "created_at": 1,
+            "status": "completed",
+            "error": None,
+            "incomplete_details": None,
+            "model": body["model"],
+            "output": output,
+            "usage": _usage(answer),
+            "store": body.get("store", True),
+            "previous_response_id": body.get("previous_response_id"),
+        }
         if answer.stop in _ENDS:
             response |= {"status": "incomplete", "incomplete_details": {"reason": _ENDS[answer.stop]}}
         elif answer.stop == "failed":
@@ -127,9 +135,13 @@ class ResponsesWire:
             one = part["call"]
             raw = answer.raw_args or json.dumps(one["args"], ensure_ascii=False)
             return {
-                "id": f"fc_{number}", "type": "function_call", "call_id": one["id"], "name": one["name"],
-                "arguments": raw, "status": "completed",
-            }  # fmt: skip
+                "id": f"fc_{number}",
+                "type": "function_call",
+                "call_id": one["id"],
+                "name": one["name"],
+                "arguments": raw,
+                "status": "completed",
+            }
         if "item" in part:
             return dict(part["item"])
         content: Json = {"type": "output_text", "annotations": [], "logprobs": [], **part}
@@ -176,7 +188,9 @@ def _usage(answer: Answer) -> Json | None:
         return None
     prompt, used = answer.usage.get("input", 0), answer.usage.get("output", 0)
     return {
-        "input_tokens": prompt, "input_tokens_details": {"cached_tokens": answer.usage.get("cached", 0)},
-        "output_tokens": used, "output_tokens_details": {"reasoning_tokens": answer.usage.get("reasoning", 0)},
+        "input_tokens": prompt,
+        "input_tokens_details": {"cached_tokens": answer.usage.get("cached", 0)},
+        "output_tokens": used,
+        "output_tokens_details": {"reasoning_tokens": answer.usage.get("reasoning", 0)},
         "total_tokens": prompt + used,
-    }  # fmt: skip
+    }

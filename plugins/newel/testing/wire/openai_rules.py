@@ -21,13 +21,20 @@ _NOT_AT_THE_TOP = ("anyOf", "oneOf", "allOf", "enum", "not")
 
 #: What these protocols cannot express, and what reasoning models refuse as well.
 UNSAYABLE = frozenset(
-    ("top_k", "safety", "media:video", "media:model", "budget", "bounds of the answer", "some stop sequences",
-     "caching")
-)  # fmt: skip
+    (
+        "top_k",
+        "safety",
+        "media:video",
+        "media:model",
+        "budget",
+        "bounds of the answer",
+        "some stop sequences",
+        "caching",
+    )
+)
 UNSAYABLE_WHERE_IT_REASONS = frozenset(
-    ("temperature", "top_p", "stop_sequences", "presence_penalty", "frequency_penalty", "logprobs",
-     "response_logprobs")
-)  # fmt: skip
+    ("temperature", "top_p", "stop_sequences", "presence_penalty", "frequency_penalty", "logprobs", "response_logprobs")
+)
 
 
 def reasons(model: str) -> bool:

@@ -10,14 +10,33 @@ _TYPES = {"string", "number", "integer", "boolean", "array", "object", "null"}
 _NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 _COUNTS = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
 _NOT_IN_ANTHROPIC = (
-    "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "maxItems",
-    "uniqueItems", "oneOf", "not", "patternProperties",
-)  # fmt: skip
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minLength",
+    "maxLength",
+    "maxItems",
+    "uniqueItems",
+    "oneOf",
+    "not",
+    "patternProperties",
+)
 
 _NOT_IN_OPENAI = (
-    "allOf", "not", "oneOf", "dependentRequired", "dependentSchemas", "if", "then", "else", "default",
-    "patternProperties", "prefixItems",
-)  # fmt: skip
+    "allOf",
+    "not",
+    "oneOf",
+    "dependentRequired",
+    "dependentSchemas",
+    "if",
+    "then",
+    "else",
+    "default",
+    "patternProperties",
+    "prefixItems",
+)
 
 
 class RefusedError(Exception):

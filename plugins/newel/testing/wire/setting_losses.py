@@ -13,13 +13,31 @@ from newel_kernel import Json
 Lost: TypeAlias = tuple[str, str]
 
 _SETTINGS = (
-    "temperature", "top_p", "top_k", "max_output_tokens", "stop_sequences", "seed", "presence_penalty",
-    "frequency_penalty", "response_logprobs", "logprobs", "candidate_count",
-)  # fmt: skip
+    "temperature",
+    "top_p",
+    "top_k",
+    "max_output_tokens",
+    "stop_sequences",
+    "seed",
+    "presence_penalty",
+    "frequency_penalty",
+    "response_logprobs",
+    "logprobs",
+    "candidate_count",
+)
 #: Keywords of an answer's schema that may go into a description instead, or to newel alone.
 _OPTIONAL_KEYWORDS = (
-    "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "pattern", "default", "format", "title",
-)  # fmt: skip
+    "minimum",
+    "maximum",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "pattern",
+    "default",
+    "format",
+    "title",
+)
 
 
 def setting_losses(config: Json, reading: Reading, protocol: str) -> Iterator[Lost]:

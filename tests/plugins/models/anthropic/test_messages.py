@@ -41,8 +41,10 @@ def test_parallel_results_are_one_user_message(claude: Caller) -> None:
     body = claude.sent(user("Hi"), asked, *later, user(result("weather", {"result": "Rome"}, "a")), tools=tools("add"))
     assert [message["role"] for message in body["messages"]] == ["user", "assistant", "user"]
     assert {one["tool_use_id"]: one["content"][0]["text"] for one in _results(body["messages"][-1])} == {
-        "a": "Rome", "b": "3", "c": "Oslo",
-    }  # fmt: skip
+        "a": "Rome",
+        "b": "3",
+        "c": "Oslo",
+    }
 
 
 def test_text_beside_results_comes_after_them(claude: Caller) -> None:
@@ -85,12 +87,17 @@ def test_error_results_say_so(claude: Caller) -> None:
 @pytest.mark.parametrize(
     ("response", "text"),
     [
-        ({"result": 0}, "0"), ({"result": False}, "false"), ({"result": None}, "null"), ({"result": ""}, '""'),
-        ({"result": "plain"}, "plain"), ({}, "{}"), ({"result": [1, "Größe"]}, '[1, "Größe"]'),
+        ({"result": 0}, "0"),
+        ({"result": False}, "false"),
+        ({"result": None}, "null"),
+        ({"result": ""}, '""'),
+        ({"result": "plain"}, "plain"),
+        ({}, "{}"),
+        ({"result": [1, "Größe"]}, '[1, "Größe"]'),
         ({"content": "a", "status": "b"}, '{"content": "a", "status": "b"}'),
         ({"content": [{"type": "text", "text": "x"}], "structuredContent": {"n": 1}, "isError": False}, None),
     ],
-)  # fmt: skip
+)
 def test_every_key_of_a_result_arrives(claude: Caller, response: dict[str, Any], text: str | None) -> None:
     history = [user("Hi"), model(call("save", {}, "a")), user(result("save", response, "a"))]
     body = claude.sent(*history, tools=tools("save"))
@@ -125,11 +132,13 @@ def test_tool_ids_are_legal_unique_and_paired(claude: Caller) -> None:
     odd, long = "functions.weather:0/é", "x" * 70
     calls = [call("add", {"n": number}, call_id) for number, call_id in enumerate((odd, long, None, None), 1)]
     history = [
-        user("Hi"), model(*calls),
+        user("Hi"),
+        model(*calls),
         user(result("add", {"result": 12}, long), result("add", {"result": 11}, odd)),
         user(result("add", {"result": 13}), result("add", {"result": 14})),
-        model(call("add", {"n": 5}, odd)), user(result("add", {"result": 15}, odd)),
-    ]  # fmt: skip
+        model(call("add", {"n": 5}, odd)),
+        user(result("add", {"result": 15}, odd)),
+    ]
     kept = copy.deepcopy(history)
     body = claude.sent(*history, tools=tools("add"))
     uses = {b["id"]: b["input"]["n"] for m in body["messages"] for b in m["content"] if b["type"] == "tool_use"}
@@ -149,9 +158,15 @@ def test_foreign_thoughts_stay_home(claude: Caller) -> None:
     asked = call("add", {}, "a")
     asked.thought_signature = b"\xfe\xff"
     body = claude.sent(
-        user("Hi"), model(*foreign, asked), user(result("add", {"result": 1}, "a")), model(foreign[0]), user("Go on."),
-        tools=tools("add"), thinking_config={"thinking_budget": 2048}, max_output_tokens=8000,
-    )  # fmt: skip
+        user("Hi"),
+        model(*foreign, asked),
+        user(result("add", {"result": 1}, "a")),
+        model(foreign[0]),
+        user("Go on."),
+        tools=tools("add"),
+        thinking_config={"thinking_budget": 2048},
+        max_output_tokens=8000,
+    )
     assert [block["type"] for block in body["messages"][1]["content"]] == ["tool_use"]
     assert "Thinking of" not in str(body)
 
@@ -161,9 +176,7 @@ def test_thinking_is_replayed_bit_for_bit(claude: Caller) -> None:
         Part(text=text, thought=True, thought_signature=signature(text).encode()) for text in ("One. ", "Two\n", "")
     ]
     history = [user("Hi"), model(*thoughts, "So:", call("add", {}, "a")), user(result("add", {"result": 1}, "a"))]
-    body = claude.sent(
-        *history, tools=tools("add"), thinking_config={"thinking_budget": 2048}, max_output_tokens=8000
-    )
+    body = claude.sent(*history, tools=tools("add"), thinking_config={"thinking_budget": 2048}, max_output_tokens=8000)
     sent = body["messages"][1]["content"][:3]
     assert [(block["thinking"], block["signature"]) for block in sent] == [
         (text, signature(text)) for text in ("One. ", "Two\n", "")
@@ -186,8 +199,10 @@ def test_a_turn_of_thoughts_only_does_not_end_a_message(claude: Caller) -> None:
 def test_blank_text_never_leaves(claude: Caller) -> None:
     body = claude.sent(user("Hi", ""), model("  \n"), user("\t"), model("", "Yes "), user("So?"))
     assert [(message["role"], _texts(message)) for message in body["messages"]] == [
-        ("user", ["Hi"]), ("assistant", ["Yes "]), ("user", ["So?"]),
-    ]  # fmt: skip
+        ("user", ["Hi"]),
+        ("assistant", ["Yes "]),
+        ("user", ["So?"]),
+    ]
     assert _texts(claude.sent(user(" "))["messages"][0])[0].strip()
     assert claude.sent()["messages"][0]["role"] == "user"
 
@@ -201,13 +216,17 @@ def test_a_history_begins_and_ends_with_the_user(claude: Caller) -> None:
 def test_images_documents_and_texts(claude: Caller, caplog: pytest.LogCaptureFixture) -> None:
     body = claude.sent(
         user(
-            "see", _blob("image/jpg; q=1", JPEG), _blob("image/png", JPEG), _blob("application/pdf", PDF),
-            _blob("text/csv", b"a,b", display_name="t.csv"), _blob("image/svg+xml", b"<svg/>"),
+            "see",
+            _blob("image/jpg; q=1", JPEG),
+            _blob("image/png", JPEG),
+            _blob("application/pdf", PDF),
+            _blob("text/csv", b"a,b", display_name="t.csv"),
+            _blob("image/svg+xml", b"<svg/>"),
             Part(file_data=FileData(file_uri="https://example.com/a.pdf", mime_type="application/pdf")),
             Part(file_data=FileData(file_uri="https://example.com/a.webp")),
             Part(file_data=FileData(file_uri="file_011CN", mime_type="image/png")),
         )
-    )  # fmt: skip
+    )
     blocks = body["messages"][0]["content"]
     assert [b["type"] for b in blocks] == ["text", "image", "image", *["document"] * 4, "image", "image"]
     assert [b["source"]["media_type"] for b in blocks[1:3]] == ["image/jpeg", "image/jpeg"]
@@ -219,12 +238,16 @@ def test_images_documents_and_texts(claude: Caller, caplog: pytest.LogCaptureFix
 @pytest.mark.parametrize(
     "part",
     [
-        _blob("audio/wav", b"RIFF"), _blob("video/mp4", b"mp4"), _blob("image/tiff", b"II*"), _blob("image/png", b""),
-        _blob("application/pdf", b"no pdf"), _blob("application/zip", b"PK"),
+        _blob("audio/wav", b"RIFF"),
+        _blob("video/mp4", b"mp4"),
+        _blob("image/tiff", b"II*"),
+        _blob("image/png", b""),
+        _blob("application/pdf", b"no pdf"),
+        _blob("application/zip", b"PK"),
         Part(file_data=FileData(file_uri="gs://bucket/fox.png", mime_type="image/png")),
         Part(file_data=FileData(file_uri="http://example.com/fox.png", mime_type="image/png")),
     ],
-)  # fmt: skip
+)
 def test_media_that_cannot_be_sent_are_said_once_and_named(
     claude: Caller, part: Part, caplog: pytest.LogCaptureFixture
 ) -> None:

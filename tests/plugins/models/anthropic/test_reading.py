@@ -59,8 +59,11 @@ def test_thinking_is_kept_for_its_owner(claude: Caller, stream: bool) -> None:
     assert final.content is not None
     body = claude.sent(user("Hi"), final.content, back, tools=tools("weather"), **THINKS)
     assert [block["type"] for block in body["messages"][1]["content"]] == [
-        "thinking", "thinking", "redacted_thinking", "tool_use",
-    ]  # fmt: skip
+        "thinking",
+        "thinking",
+        "redacted_thinking",
+        "tool_use",
+    ]
     assert body["messages"][1]["content"][2]["data"] == redacted("hidden")
 
 
@@ -101,11 +104,15 @@ def test_usage_counts_cache_reads_and_writes(claude: Caller, stream: bool) -> No
 @pytest.mark.parametrize(
     ("stop", "reason", "code"),
     [
-        ("end_turn", "STOP", None), ("stop_sequence", "STOP", None), ("max_tokens", "MAX_TOKENS", None),
-        ("model_context_window_exceeded", "MAX_TOKENS", None), ("brand_new", "OTHER", None),
-        ("pause_turn", "OTHER", None), ("safety", "SAFETY", "SAFETY"),
+        ("end_turn", "STOP", None),
+        ("stop_sequence", "STOP", None),
+        ("max_tokens", "MAX_TOKENS", None),
+        ("model_context_window_exceeded", "MAX_TOKENS", None),
+        ("brand_new", "OTHER", None),
+        ("pause_turn", "OTHER", None),
+        ("safety", "SAFETY", "SAFETY"),
     ],
-)  # fmt: skip
+)
 def test_every_stop_reason(claude: Caller, stop: str, reason: str, code: str | None, stream: bool) -> None:
     final = claude.answered(Answer(parts=(text("Well."),), stop=stop), stream=stream)
     assert final.finish_reason is FinishReason(reason)
@@ -132,12 +139,14 @@ def test_unknown_blocks_and_events_are_passed_over(claude: Caller, stream: bool)
     answer = Answer(
         parts=({"block": {"type": "brand_new_block", "value": 1}}, text("Known.")),
         extra_events=(
-            {"type": "brand_new_event", "value": 1}, {"type": "ping"},
+            {"type": "brand_new_event", "value": 1},
+            {"type": "ping"},
             {"type": "content_block_start", "index": 7, "content_block": {"type": "text", "text": "", "new": 1}},
             {"type": "content_block_delta", "index": 7, "delta": {"type": "brand_new_delta", "x": "y"}},
-            {"type": "content_block_stop", "index": 7}, {"type": "content_block_stop", "index": 99},
+            {"type": "content_block_stop", "index": 7},
+            {"type": "content_block_stop", "index": 99},
         ),
-    )  # fmt: skip
+    )
     final = claude.answered(answer, stream=stream)
     assert [part.text for part in _parts(final)] == ["Known."]
 
@@ -162,16 +171,23 @@ def test_a_paused_answer_goes_on(claude: Caller, stream: bool) -> None:
     assert final.content is not None
     body = claude.sent(user("Hi"), final.content, user("And?"))
     assert [b["type"] for b in body["messages"][1]["content"]] == [
-        "text", "server_tool_use", "web_search_tool_result", "text",
-    ]  # fmt: skip
+        "text",
+        "server_tool_use",
+        "web_search_tool_result",
+        "text",
+    ]
 
 
 @BOTH
 def test_citations(claude: Caller, stream: bool) -> None:
     cited = {
-        "type": "char_location", "cited_text": "blue sky", "document_index": 0, "document_title": "Sky",
-        "start_char_index": 0, "end_char_index": 8,
-    }  # fmt: skip
+        "type": "char_location",
+        "cited_text": "blue sky",
+        "document_index": 0,
+        "document_title": "Sky",
+        "start_char_index": 0,
+        "end_char_index": 8,
+    }
     final = claude.answered(Answer(parts=(text("So: "), text("It is blue.", citations=[cited]))), stream=stream)
     assert final.citation_metadata is not None
     (citation,) = final.citation_metadata.citations or ()
@@ -184,10 +200,13 @@ def test_citations(claude: Caller, stream: bool) -> None:
 @pytest.mark.parametrize(
     ("raw", "stop", "code"),
     [
-        ('{"city": "Ro', "tool", "MALFORMED_FUNCTION_CALL"), ('["Rome"]', "tool", "MALFORMED_FUNCTION_CALL"),
-        ('{"city": "Ro', "max", "MAX_TOKENS"), ("  ", "tool", None), ("null", "tool", None),
+        ('{"city": "Ro', "tool", "MALFORMED_FUNCTION_CALL"),
+        ('["Rome"]', "tool", "MALFORMED_FUNCTION_CALL"),
+        ('{"city": "Ro', "max", "MAX_TOKENS"),
+        ("  ", "tool", None),
+        ("null", "tool", None),
     ],
-)  # fmt: skip
+)
 def test_arguments_that_are_no_object(claude: Caller, raw: str, stop: str, code: str | None) -> None:
     answer = Answer(parts=(call("weather", ROME),), stop=stop, raw_args=raw)
     final = claude.answered(answer, stream=True, tools=tools("weather"))
@@ -221,5 +240,3 @@ def test_an_answer_goes_back_as_it_came(claude: Caller) -> None:
 def test_a_call_of_another_provider_needs_no_id(claude: Caller) -> None:
     body = claude.sent(user("Hi"), types.Content(role="model", parts=[call_part("f")]), user("?"), tools=tools("f"))
     assert body["messages"][1]["content"][0]["id"]
-
-

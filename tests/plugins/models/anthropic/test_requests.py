@@ -64,7 +64,7 @@ def test_the_instruction_is_system_blocks(claude: Caller) -> None:
         (OPUS_5, {"thinking_budget": 0}, {"type": "disabled"}, None),
         (OLD, {"thinking_budget": 2048}, None, None),
     ],
-)  # fmt: skip
+)
 def test_thinking_by_model(claude: Caller, name: str, config: Json, thinking: Json | None, effort: str | None) -> None:
     body = claude.sent(user("Hi"), name=name, thinking_config=config)
     assert body.get("thinking") == thinking
@@ -126,10 +126,16 @@ def test_what_the_protocol_has_no_words_for_is_said_once(claude: Caller, caplog:
     llm = AnthropicLlm(model=SONNET_45)
     for _ in range(2):
         claude.sent(
-            user("Hi"), llm=llm, seed=7, presence_penalty=0.5, candidate_count=2, stop_sequences=["END", "\n\n"],
-            safety_settings=[{"category": "HARM_CATEGORY_HARASSMENT", "threshold": "BLOCK_NONE"}], labels={"a": "b"},
+            user("Hi"),
+            llm=llm,
+            seed=7,
+            presence_penalty=0.5,
+            candidate_count=2,
+            stop_sequences=["END", "\n\n"],
+            safety_settings=[{"category": "HARM_CATEGORY_HARASSMENT", "threshold": "BLOCK_NONE"}],
+            labels={"a": "b"},
             tools=[types.Tool(google_search=types.GoogleSearch())],
-        )  # fmt: skip
+        )
     said = [record.getMessage() for record in caplog.records]
     assert len(said) == 6
     for word in ("seed", "presence_penalty", "candidate_count", "safety_settings", "stop sequences", "google_search"):
@@ -155,11 +161,15 @@ def test_tool_names_are_legal_and_come_back(claude: Caller) -> None:
 @pytest.mark.parametrize(
     ("mode", "names", "choice"),
     [
-        ("AUTO", (), None), ("ANY", (), {"type": "any"}), ("NONE", (), {"type": "none"}), ("VALIDATED", (), None),
-        ("ANY", ("f",), {"type": "tool", "name": "f"}), ("ANY", ("f", "g"), {"type": "any"}),
+        ("AUTO", (), None),
+        ("ANY", (), {"type": "any"}),
+        ("NONE", (), {"type": "none"}),
+        ("VALIDATED", (), None),
+        ("ANY", ("f",), {"type": "tool", "name": "f"}),
+        ("ANY", ("f", "g"), {"type": "any"}),
         ("ANY", ("gone",), {"type": "any"}),
     ],
-)  # fmt: skip
+)
 def test_tool_choice(claude: Caller, mode: str, names: tuple[str, ...], choice: Json | None) -> None:
     body = claude.sent(user("Hi"), tools=tools("f", "g"), tool_config=_choice(mode, *names))
     assert body.get("tool_choice") == choice
@@ -188,9 +198,11 @@ def test_nullable_and_any_of_survive(claude: Caller) -> None:
             "tag": {"type": ["string", "null"], "description": "TAG"},
             "key": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
             "list": {"type": "array", "items": {"type": "number"}, "minItems": 1},
-            "type": {"type": "string"}, "any_of": {"type": "string"}, "min_items": {"type": "string"},
+            "type": {"type": "string"},
+            "any_of": {"type": "string"},
+            "min_items": {"type": "string"},
         },
-    }  # fmt: skip
+    }
 
 
 def test_parameters_are_one_object_with_legal_names(claude: Caller, caplog: pytest.LogCaptureFixture) -> None:

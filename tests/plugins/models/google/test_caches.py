@@ -41,8 +41,9 @@ class Talk:
     def __init__(self, root: Any = None, *, stream: bool = False, sessions: Any = None, **config: Any) -> None:
         root = root or LlmAgent(name="root", model=Gemini(), instruction=LONG)
         app = App(name="t", root_agent=root, context_cache_config=ContextCacheConfig(**config))
-        self.runner = Runner(app=app, session_service=sessions or InMemorySessionService(), auto_create_session=True,
-                             distribution="adk")  # fmt: skip
+        self.runner = Runner(
+            app=app, session_service=sessions or InMemorySessionService(), auto_create_session=True, distribution="adk"
+        )
         self.config = RunConfig(streaming_mode=StreamingMode.SSE) if stream else RunConfig()
 
     def say(self, message: str) -> list[Event]:
@@ -61,8 +62,10 @@ class Talk:
 
 def calls(server: GeminiServer) -> list[tuple[str, str]]:
     """Method and resource of each request."""
-    return [(one.method, one.path.rpartition("/")[2].partition(":")[2] or "/".join(one.path.split("/")[2:]))
-            for one in server.requests]  # fmt: skip
+    return [
+        (one.method, one.path.rpartition("/")[2].partition(":")[2] or "/".join(one.path.split("/")[2:]))
+        for one in server.requests
+    ]
 
 
 def replies(server: GeminiServer, *texts: str) -> None:
@@ -203,15 +206,21 @@ def test_on_vertex(gemini_server: GeminiServer) -> None:
 
     async def run() -> tuple[CacheMetadata | None, LlmRequest]:
         client = genai.Client(
-            vertexai=True, project="p", location="l", credentials=Credentials("token"),  # type: ignore[no-untyped-call]
+            vertexai=True,
+            project="p",
+            location="l",
+            credentials=Credentials("token"),  # type: ignore[no-untyped-call]
             http_options={"base_url": gemini_server.url},
-        )  # fmt: skip
+        )
         manager = GeminiContextCacheManager(client)
         config = types.GenerateContentConfig(system_instruction=LONG)
         request = LlmRequest(
-            model="gemini-2.5-flash", contents=[types.Content(role="user", parts=[types.Part(text="hi")])],
-            config=config, cache_config=ContextCacheConfig(), cacheable_contents_token_count=4000,
-        )  # fmt: skip
+            model="gemini-2.5-flash",
+            contents=[types.Content(role="user", parts=[types.Part(text="hi")])],
+            config=config,
+            cache_config=ContextCacheConfig(),
+            cacheable_contents_token_count=4000,
+        )
         request.cache_metadata = await manager.handle_context_caching(request)
         made = await manager.handle_context_caching(request)
         return made, request
@@ -260,8 +269,12 @@ def test_the_option_of_making_a_cache_go_there_only(gemini_server: GeminiServer)
 
 def test_without_settings_nothing_is_noted(gemini_server: GeminiServer) -> None:
     replies(gemini_server, *"12")
-    runner = Runner(app_name="t", agent=LlmAgent(name="root", model=Gemini(), instruction=LONG),
-                    auto_create_session=True, distribution="adk")  # fmt: skip
+    runner = Runner(
+        app_name="t",
+        agent=LlmAgent(name="root", model=Gemini(), instruction=LONG),
+        auto_create_session=True,
+        distribution="adk",
+    )
 
     async def run() -> list[Event]:
         return [e for m in "ab" async for e in runner.run_async(user_id="u", session_id="s", new_message=m)]
@@ -274,9 +287,11 @@ def test_a_cache_of_the_users_own_is_left_alone(gemini_server: GeminiServer) -> 
     async def run() -> None:
         manager = GeminiContextCacheManager(genai.Client())
         request = LlmRequest(
-            model="gemini-2.5-flash", config=types.GenerateContentConfig(cached_content="cachedContents/mine"),
-            cache_config=ContextCacheConfig(), cache_metadata=CacheMetadata(fingerprint="x", contents_count=0),
-        )  # fmt: skip
+            model="gemini-2.5-flash",
+            config=types.GenerateContentConfig(cached_content="cachedContents/mine"),
+            cache_config=ContextCacheConfig(),
+            cache_metadata=CacheMetadata(fingerprint="x", contents_count=0),
+        )
         assert await manager.handle_context_caching(request) is None
         assert request.config.cached_content == "cachedContents/mine"
 
@@ -328,9 +343,13 @@ def seen_by(talk: Talk, message: str, agent: LlmAgent) -> list[tuple[Any, Any, A
 
 
 def test_the_request_tells_of_the_agents_own_cache() -> None:
-    model = ScriptedModel([
-        answer("1", cache_metadata=active("c1"), usage_metadata={"prompt_token_count": 70}), answer("2"), answer("3"),
-    ])  # fmt: skip
+    model = ScriptedModel(
+        [
+            answer("1", cache_metadata=active("c1"), usage_metadata={"prompt_token_count": 70}),
+            answer("2"),
+            answer("3"),
+        ]
+    )
     agent = LlmAgent(name="root", model=model)
     talk = Talk(agent, min_tokens=9)
     settings = ContextCacheConfig(min_tokens=9)
@@ -348,8 +367,9 @@ def test_within_an_invocation_a_cache_is_used_once() -> None:
 
 
 def test_what_was_rewound_does_not_count() -> None:
-    model = ScriptedModel([answer("1", cache_metadata=active("c1")), answer("2", cache_metadata=active("c2")),
-                           answer("3")])  # fmt: skip
+    model = ScriptedModel(
+        [answer("1", cache_metadata=active("c1")), answer("2", cache_metadata=active("c2")), answer("3")]
+    )
     agent = LlmAgent(name="root", model=model)
     talk = Talk(agent)
     talk.say("a")

@@ -440,11 +440,19 @@ RESOURCE = "projects/p/locations/l/publishers/google/models/gemini-2.5-pro"
     ],
 )
 def test_who_pays_on_vertex(
-    model: str, chosen: dict[str, str], environment: dict[str, str], expected: dict[str, str],
+    model: str,
+    chosen: dict[str, str],
+    environment: dict[str, str],
+    expected: dict[str, str],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION",
-                 "GOOGLE_VERTEX_BASE_URL"):  # fmt: skip
+) -> None:
+    for name in (
+        "GOOGLE_API_KEY",
+        "GEMINI_API_KEY",
+        "GOOGLE_CLOUD_PROJECT",
+        "GOOGLE_CLOUD_LOCATION",
+        "GOOGLE_VERTEX_BASE_URL",
+    ):
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)

@@ -253,21 +253,30 @@ def test_settings(gemini_server: GeminiServer) -> None:
 
     gemini_server.reply('{"value": 1}')
     ask(
-        model(), temperature=0.5, max_output_tokens=9, stop_sequences=["x"], response_schema=Answer,
-        response_mime_type="application/json", store=False,
+        model(),
+        temperature=0.5,
+        max_output_tokens=9,
+        stop_sequences=["x"],
+        response_schema=Answer,
+        response_mime_type="application/json",
+        store=False,
         thinking_config=types.ThinkingConfig(include_thoughts=True, thinking_level="low"),  # type: ignore[arg-type]
         safety_settings=[{"category": "HARM_CATEGORY_HARASSMENT", "threshold": "BLOCK_ONLY_HIGH"}],
         tool_config={"function_calling_config": {"mode": "ANY", "allowed_function_names": ["f"]}},
         tools=[{"google_search": {}}, {"function_declarations": [{"name": "f"}]}],
         http_options={"headers": {"x-trace": "t1"}, "timeout": 9000},
-    )  # fmt: skip
+    )
     [request] = gemini_server.requests
     assert request.headers["x-trace"] == "t1"
     body = request.body
     assert body["generation_config"] == {
-        "temperature": 0.5, "max_output_tokens": 9, "stop_sequences": ["x"], "thinking_level": "low",
-        "thinking_summaries": "auto", "tool_choice": {"allowed_tools": {"mode": "any", "tools": ["f"]}},
-    }  # fmt: skip
+        "temperature": 0.5,
+        "max_output_tokens": 9,
+        "stop_sequences": ["x"],
+        "thinking_level": "low",
+        "thinking_summaries": "auto",
+        "tool_choice": {"allowed_tools": {"mode": "any", "tools": ["f"]}},
+    }
     assert body["response_format"]["mime_type"] == "application/json"
     assert body["response_format"]["schema"]["properties"]["value"]["type"] == "integer"
     assert body["safety_settings"] == [{"type": "harassment", "threshold": "block_only_high"}]
@@ -282,14 +291,16 @@ def test_media_and_nullable_parameters(gemini_server: GeminiServer) -> None:
     file = types.Part.from_uri(file_uri="https://x/y.pdf", mime_type="application/pdf")
     parameters = {"type": "OBJECT", "properties": {"a": {"type": "STRING", "nullable": True}}}
     ask(
-        model(), types.Content(role="user", parts=[types.Part(text="look"), image, file]),
+        model(),
+        types.Content(role="user", parts=[types.Part(text="look"), image, file]),
         tools=[{"function_declarations": [{"name": "f", "parameters": parameters}]}],
-    )  # fmt: skip
+    )
     body = gemini_server.requests[0].body
     assert body["input"][0]["content"] == [
-        {"type": "text", "text": "look"}, {"type": "image", "data": "iQ==", "mime_type": "image/png"},
+        {"type": "text", "text": "look"},
+        {"type": "image", "data": "iQ==", "mime_type": "image/png"},
         {"type": "document", "uri": "https://x/y.pdf", "mime_type": "application/pdf"},
-    ]  # fmt: skip
+    ]
     assert body["tools"][0]["parameters"]["properties"]["a"]["type"] == ["string", "null"]
 
 
@@ -373,17 +384,21 @@ def test_media_in_answers(gemini_server: GeminiServer, stream: bool) -> None:
 
 def test_steps_of_the_services_own_tools() -> None:
     cited = {"type": "url_citation", "url": "https://x", "title": "X", "start_index": 0, "end_index": 2}
-    response = response_of({
-        "id": "i", "status": "completed", "steps": [
-            {"type": "user_input", "content": [{"type": "text", "text": "echo"}]},
-            {"type": "google_search_call", "id": "g", "arguments": {"queries": ["q"]}},
-            {"type": "google_search_result", "call_id": "g", "result": [{"search_suggestions": "<p>"}]},
-            {"type": "code_execution_call", "id": "c", "arguments": {"code": "1+1", "language": "python"}},
-            {"type": "code_execution_result", "call_id": "c", "result": "2"},
-            {"type": "something_new"},
-            {"type": "model_output", "content": [{"type": "text", "text": "So.", "annotations": [cited]}]},
-        ],
-    })  # fmt: skip
+    response = response_of(
+        {
+            "id": "i",
+            "status": "completed",
+            "steps": [
+                {"type": "user_input", "content": [{"type": "text", "text": "echo"}]},
+                {"type": "google_search_call", "id": "g", "arguments": {"queries": ["q"]}},
+                {"type": "google_search_result", "call_id": "g", "result": [{"search_suggestions": "<p>"}]},
+                {"type": "code_execution_call", "id": "c", "arguments": {"code": "1+1", "language": "python"}},
+                {"type": "code_execution_result", "call_id": "c", "result": "2"},
+                {"type": "something_new"},
+                {"type": "model_output", "content": [{"type": "text", "text": "So.", "annotations": [cited]}]},
+            ],
+        }
+    )
     assert response.content is not None
     code, ran, words = response.content.parts or ()
     assert code.executable_code == types.ExecutableCode(code="1+1", language="PYTHON")  # type: ignore[arg-type]
@@ -420,14 +435,23 @@ def test_a_stream_in_several_interactions_is_one_answer() -> None:
     ("events", "code", "message"),
     [
         ([{"event_type": "error", "error": {"code": "quota", "message": "no"}}], "quota", "no"),
-        ([{"event_type": "interaction.status_update", "interaction_id": "i", "status": "budget_exceeded"}],
-         "BUDGET_EXCEEDED", "the interaction ended with the status 'budget_exceeded'"),
+        (
+            [{"event_type": "interaction.status_update", "interaction_id": "i", "status": "budget_exceeded"}],
+            "BUDGET_EXCEEDED",
+            "the interaction ended with the status 'budget_exceeded'",
+        ),
         ([], "UNKNOWN_ERROR", "the interaction ended with the status None"),
-        ([{"event_type": "step.start", "index": 0, "step": {"type": "function_call", "id": "c", "name": "f"}},
-          {"event_type": "step.delta", "index": 0, "delta": {"type": "arguments_delta", "arguments": '{"a'}},
-          {"event_type": "step.stop", "index": 0}], "MALFORMED_FUNCTION_CALL", "arguments of f are not JSON"),
+        (
+            [
+                {"event_type": "step.start", "index": 0, "step": {"type": "function_call", "id": "c", "name": "f"}},
+                {"event_type": "step.delta", "index": 0, "delta": {"type": "arguments_delta", "arguments": '{"a'}},
+                {"event_type": "step.stop", "index": 0},
+            ],
+            "MALFORMED_FUNCTION_CALL",
+            "arguments of f are not JSON",
+        ),
     ],
-)  # fmt: skip
+)
 def test_streams_that_fail(events: list[dict[str, Any]], code: str, message: str) -> None:
     growing = StreamedInteraction()
     for event in events:

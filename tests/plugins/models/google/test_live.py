@@ -122,8 +122,16 @@ def shown(responses: list[LlmResponse]) -> list[tuple[str, object]]:
         elif one.error_code:
             out.append(("error", one.error_code))
         else:
-            names = ("usage_metadata", "interrupted", "turn_complete", "go_away", "live_session_resumption_update",
-                     "voice_activity", "tool_call_cancellation", "grounding_metadata")  # fmt: skip
+            names = (
+                "usage_metadata",
+                "interrupted",
+                "turn_complete",
+                "go_away",
+                "live_session_resumption_update",
+                "voice_activity",
+                "tool_call_cancellation",
+                "grounding_metadata",
+            )
             out.extend((name, True) for name in names if getattr(one, name))
     return out
 
@@ -136,9 +144,12 @@ def test_text_comes_in_pieces_and_whole(server: GeminiLiveServer) -> None:
     server.connection(ASKED, says.text("Hel"), says.text("lo"), says.generation_complete(), end)
     responses = talk(hello)
     assert shown(responses) == [
-        ("text", ("Hel", True)), ("text", ("lo", True)), ("usage_metadata", True), ("text", ("Hello", False)),
+        ("text", ("Hel", True)),
+        ("text", ("lo", True)),
+        ("usage_metadata", True),
+        ("text", ("Hello", False)),
         ("turn_complete", True),
-    ]  # fmt: skip
+    ]
     usage = responses[2].usage_metadata
     assert usage is not None
     assert (usage.prompt_token_count, usage.candidates_token_count, usage.total_token_count) == (4, 2, 6)
@@ -148,26 +159,42 @@ def test_text_comes_in_pieces_and_whole(server: GeminiLiveServer) -> None:
 
 
 def test_a_thought_is_a_whole_of_its_own(server: GeminiLiveServer) -> None:
-    server.connection(ASKED, says.text("h", thought=True), says.text("m", thought=True), says.text("Yes"),
-                      says.turn_complete())  # fmt: skip
+    server.connection(
+        ASKED, says.text("h", thought=True), says.text("m", thought=True), says.text("Yes"), says.turn_complete()
+    )
     assert shown(talk(hello)) == [
-        ("thought", ("h", True)), ("thought", ("m", True)), ("thought", ("hm", False)), ("text", ("Yes", True)),
-        ("text", ("Yes", False)), ("turn_complete", True),
-    ]  # fmt: skip
+        ("thought", ("h", True)),
+        ("thought", ("m", True)),
+        ("thought", ("hm", False)),
+        ("text", ("Yes", True)),
+        ("text", ("Yes", False)),
+        ("turn_complete", True),
+    ]
 
 
 def test_sound_and_transcriptions(server: GeminiLiveServer) -> None:
     server.connection(
-        Wait("realtimeInput", 2), says.input_text("what"), says.input_text(" now"), says.audio(b"\0\1" * 8),
-        says.output_text("no"), says.output_text("thing"), says.generation_complete(), says.turn_complete(),
-    )  # fmt: skip
+        Wait("realtimeInput", 2),
+        says.input_text("what"),
+        says.input_text(" now"),
+        says.audio(b"\0\1" * 8),
+        says.output_text("no"),
+        says.output_text("thing"),
+        says.generation_complete(),
+        says.turn_complete(),
+    )
     listened = request(response_modalities=["AUDIO"], input_audio_transcription=types.AudioTranscriptionConfig())
     responses = talk(lambda c: c.send_realtime(SOUND), lambda c: c.send_realtime(SOUND), asked=listened)
     assert shown(responses) == [
-        ("heard", ("what", True)), ("heard", (" now", True)), ("sound", 16), ("spoken", ("no", True)),
-        ("spoken", ("thing", True)), ("heard", ("what now", False)), ("spoken", ("nothing", False)),
+        ("heard", ("what", True)),
+        ("heard", (" now", True)),
+        ("sound", 16),
+        ("spoken", ("no", True)),
+        ("spoken", ("thing", True)),
+        ("heard", ("what now", False)),
+        ("spoken", ("nothing", False)),
         ("turn_complete", True),
-    ]  # fmt: skip
+    ]
     blob = responses[2].content.parts[0].inline_data  # type: ignore[union-attr,index]
     assert blob is not None
     assert (blob.data, blob.mime_type) == (b"\0\1" * 8, "audio/pcm;rate=24000")
@@ -177,8 +204,11 @@ def test_a_finished_transcription_is_not_told_twice(server: GeminiLiveServer) ->
     pieces = says.input_text("a", finished=True), says.output_text("b", finished=True)
     server.connection(ASKED, *pieces, says.turn_complete())
     assert shown(talk(hello))[:4] == [
-        ("heard", ("a", True)), ("heard", ("a", False)), ("spoken", ("b", True)), ("spoken", ("b", False)),
-    ]  # fmt: skip
+        ("heard", ("a", True)),
+        ("heard", ("a", False)),
+        ("spoken", ("b", True)),
+        ("spoken", ("b", False)),
+    ]
 
 
 def test_newer_models_send_one_final_input_transcription(server: GeminiLiveServer) -> None:
@@ -199,17 +229,25 @@ def test_an_interruption_ends_the_text(server: GeminiLiveServer, together: bool)
 def test_an_interruption_without_text(server: GeminiLiveServer) -> None:
     server.connection(ASKED, says.audio(b"\0\1"), says.output_text("I w"), says.interrupted(), says.turn_complete())
     assert shown(talk(hello)) == [
-        ("sound", 2), ("spoken", ("I w", True)), ("spoken", ("I w", False)), ("interrupted", True),
+        ("sound", 2),
+        ("spoken", ("I w", True)),
+        ("spoken", ("I w", False)),
+        ("interrupted", True),
         ("turn_complete", True),
-    ]  # fmt: skip
+    ]
 
 
 def test_calls_of_a_turn_are_one_response(server: GeminiLiveServer) -> None:
     server.connection(
-        ASKED, says.text("Let me see."), says.tool_call(("add", {"a": 1}, "c-1")),
-        says.tool_call(("add", {"a": 2}, "c-2")), says.turn_complete(), Wait("toolResponse"), says.text("3"),
+        ASKED,
+        says.text("Let me see."),
+        says.tool_call(("add", {"a": 1}, "c-1")),
+        says.tool_call(("add", {"a": 2}, "c-2")),
         says.turn_complete(),
-    )  # fmt: skip
+        Wait("toolResponse"),
+        says.text("3"),
+        says.turn_complete(),
+    )
 
     async def run() -> tuple[list[LlmResponse], list[LlmResponse]]:
         async with connected() as connection:
@@ -245,15 +283,17 @@ def test_calls_do_not_wait_for_a_turn_that_waits_for_them(server: GeminiLiveServ
 
 
 def test_calls_of_newer_models_come_at_once(server: GeminiLiveServer) -> None:
-    server.connection(Wait("realtimeInput"), says.tool_call(("f", {}, "c-1")), says.tool_call(("g", {}, "c-2")),
-                      says.turn_complete())  # fmt: skip
+    server.connection(
+        Wait("realtimeInput"), says.tool_call(("f", {}, "c-1")), says.tool_call(("g", {}, "c-2")), says.turn_complete()
+    )
     assert [kind for kind, _ in shown(talk(hello, asked=request(NEWER)))] == ["calls", "calls", "turn_complete"]
 
 
 def test_a_cancelled_call(server: GeminiLiveServer) -> None:
     calls = says.tool_call(("f", {}, "c-1"), ("g", {}, "c-2"))
-    server.connection(ASKED, calls, says.tool_cancel("c-2"), says.turn_complete(), says.tool_cancel("c-1"),
-                      says.turn_complete())  # fmt: skip
+    server.connection(
+        ASKED, calls, says.tool_cancel("c-2"), says.turn_complete(), says.tool_cancel("c-1"), says.turn_complete()
+    )
 
     async def run() -> list[LlmResponse]:
         async with connected() as connection:
@@ -283,9 +323,12 @@ def test_handles_go_away_and_activity(server: GeminiLiveServer) -> None:
 
 def test_what_was_taken_is_counted_in_inputs(server: GeminiLiveServer) -> None:
     server.connection(
-        Wait("realtimeInput", 2), says.resumption("h", consumed=1), says.turn_complete(),
-        says.resumption("h", consumed=3), says.turn_complete(),
-    )  # fmt: skip
+        Wait("realtimeInput", 2),
+        says.resumption("h", consumed=1),
+        says.turn_complete(),
+        says.resumption("h", consumed=3),
+        says.turn_complete(),
+    )
 
     async def run() -> list[int | None]:
         async with connected() as connection:
@@ -380,17 +423,20 @@ def test_the_setup(server: GeminiLiveServer) -> None:
     declared = types.FunctionDeclaration(name="look", behavior=types.Behavior.NON_BLOCKING)
     asked = request(
         config={"temperature": 0.25, "tools": [types.Tool(function_declarations=[declared])]},
-        response_modalities=["AUDIO"], output_audio_transcription=types.AudioTranscriptionConfig(),
+        response_modalities=["AUDIO"],
+        output_audio_transcription=types.AudioTranscriptionConfig(),
         session_resumption=types.SessionResumptionConfig(transparent=True),
         speech_config=types.SpeechConfig(language_code="de-DE"),
-    )  # fmt: skip
+    )
     server.connection(says.turn_complete())
     talk(asked=asked, speech_config=types.SpeechConfig(language_code="en-GB"))
     [setup_] = got(server, "setup")
     assert setup_["model"] == f"models/{MODEL}"
     assert setup_["generationConfig"] == {
-        "responseModalities": ["AUDIO"], "temperature": 0.25, "speechConfig": {"languageCode": "en-GB"},
-    }  # fmt: skip
+        "responseModalities": ["AUDIO"],
+        "temperature": 0.25,
+        "speechConfig": {"languageCode": "en-GB"},
+    }
     assert setup_["systemInstruction"] == {"role": "system", "parts": [{"text": "Be brief."}]}
     assert setup_["tools"] == [{"functionDeclarations": [{"name": "look", "behavior": "NON_BLOCKING"}]}]
     assert setup_["outputAudioTranscription"] == {}
@@ -402,9 +448,10 @@ def test_the_setup(server: GeminiLiveServer) -> None:
 def test_the_setup_on_vertex_ai() -> None:
     declared = types.FunctionDeclaration(name="look", behavior=types.Behavior.NON_BLOCKING)
     asked = request(
-        config={"tools": [types.Tool(function_declarations=[declared])]}, labels={"team": "a"},
+        config={"tools": [types.Tool(function_declarations=[declared])]},
+        labels={"team": "a"},
         session_resumption=types.SessionResumptionConfig(handle="h"),
-    )  # fmt: skip
+    )
     said: list[str] = []
     made = setup(asked, None, lambda setting, text: said.append(setting), vertex=True)
     assert made["session_resumption"] == {"handle": "h", "transparent": True}
@@ -431,9 +478,12 @@ def test_realtime_input(server: GeminiLiveServer) -> None:
     talk(*(lambda c, one=one: c.send_realtime(one) for one in sent), asked=request(realtime_input_config=manual))
     sound = base64.b64encode(SOUND.data or b"").decode()
     assert got(server, "realtimeInput") == [
-        {"activityStart": {}}, {"mediaChunks": [{"data": sound, "mimeType": "audio/pcm;rate=16000"}]},
-        {"mediaChunks": [{"data": "/9g=", "mimeType": "image/jpeg"}]}, {"activityEnd": {}}, {"audioStreamEnd": True},
-    ]  # fmt: skip
+        {"activityStart": {}},
+        {"mediaChunks": [{"data": sound, "mimeType": "audio/pcm;rate=16000"}]},
+        {"mediaChunks": [{"data": "/9g=", "mimeType": "image/jpeg"}]},
+        {"activityEnd": {}},
+        {"audioStreamEnd": True},
+    ]
 
 
 def test_newer_models_have_a_field_for_each_medium(server: GeminiLiveServer) -> None:
@@ -533,16 +583,25 @@ def test_a_cut(server: GeminiLiveServer) -> None:
 
 
 @pytest.mark.parametrize(
-    "frame", [b'{"serverContent": {', b"[1]", b"\xff\xfe", b'{"serverContent": {"turnComplete": "maybe?"}}',
-              b'{"serverContent": {"modelTurn": {"parts": [{"inlineData": {"data": "*", "mimeType": "a/b"}}]}}}',
-              b'{"serverContent": 5}'],
-)  # fmt: skip
+    "frame",
+    [
+        b'{"serverContent": {',
+        b"[1]",
+        b"\xff\xfe",
+        b'{"serverContent": {"turnComplete": "maybe?"}}',
+        b'{"serverContent": {"modelTurn": {"parts": [{"inlineData": {"data": "*", "mimeType": "a/b"}}]}}}',
+        b'{"serverContent": 5}',
+    ],
+)
 def test_a_malformed_message_is_left_out(server: GeminiLiveServer, frame: bytes) -> None:
     server.connection(ASKED, Raw(frame), says.text("after"), says.turn_complete())
     responses = talk(hello)
     assert shown(responses) == [
-        ("error", "MALFORMED_RESPONSE"), ("text", ("after", True)), ("text", ("after", False)), ("turn_complete", True),
-    ]  # fmt: skip
+        ("error", "MALFORMED_RESPONSE"),
+        ("text", ("after", True)),
+        ("text", ("after", False)),
+        ("turn_complete", True),
+    ]
     assert "connection 3" in str(responses[0].error_message)
 
 

@@ -49,10 +49,15 @@ class Tokens(ThreadingHTTPServer):
         pem = rsa.generate_private_key(65537, 1024).private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
-        self.key_file = json.dumps({
-            "type": "service_account", "client_email": "a@b", "project_id": "p-0", "private_key": pem.decode(),
-            "token_uri": f"http://127.0.0.1:{self.server_port}/token",
-        })  # fmt: skip
+        self.key_file = json.dumps(
+            {
+                "type": "service_account",
+                "client_email": "a@b",
+                "project_id": "p-0",
+                "private_key": pem.decode(),
+                "token_uri": f"http://127.0.0.1:{self.server_port}/token",
+            }
+        )
 
 
 class _Answers(BaseHTTPRequestHandler):
@@ -60,9 +65,15 @@ class _Answers(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["content-length"]))
-        told = {"error": "invalid_grant"} if self.server.refuses else {
-            "access_token": TOKEN, "expires_in": 3600, "token_type": "Bearer",
-        }  # fmt: skip
+        told = (
+            {"error": "invalid_grant"}
+            if self.server.refuses
+            else {
+                "access_token": TOKEN,
+                "expires_in": 3600,
+                "token_type": "Bearer",
+            }
+        )
         body = json.dumps(told).encode()
         self.send_response(400 if self.server.refuses else 200)
         self.send_header("Content-Length", str(len(body)))
@@ -86,10 +97,12 @@ class VertexDialect(GeminiDialect):
     def variables(self, server: LiveServer) -> dict[str, str]:
         assert isinstance(server, GeminiLiveServer)
         return {
-            "GOOGLE_GENAI_USE_VERTEXAI": "true", "GOOGLE_VERTEX_BASE_URL": server.url, "SSL_CERT_FILE": server.ca_file,
+            "GOOGLE_GENAI_USE_VERTEXAI": "true",
+            "GOOGLE_VERTEX_BASE_URL": server.url,
+            "SSL_CERT_FILE": server.ca_file,
             "GOOGLE_CLOUD_LOCATION": "europe-west1",
             "GOOGLE_APPLICATION_CREDENTIALS": str(self.file),
-        }  # fmt: skip
+        }
 
     @contextmanager
     def serving(self) -> Iterator[LiveServer]:
@@ -151,9 +164,12 @@ def test_where_it_goes_and_how_it_signs_in(bench: Bench, name: str) -> None:
 
 def test_the_setup(bench: Bench) -> None:
     talk(
-        bench, says.turn_complete(), session_resumption=types.SessionResumptionConfig(), labels={"team": "a"},
+        bench,
+        says.turn_complete(),
+        session_resumption=types.SessionResumptionConfig(),
+        labels={"team": "a"},
         temperature=0.25,
-    )  # fmt: skip
+    )
     sent = setup(bench)
     assert sent["generationConfig"] == {"responseModalities": ["TEXT"], "temperature": 0.25}
     assert sent["systemInstruction"] == {"role": "system", "parts": [{"text": "Be brief."}]}

@@ -75,8 +75,10 @@ def arguments(*pieces: t.PartialArg) -> dict[str, Any] | None:
 def test_text_is_passed_on_and_joined() -> None:
     partials, final = feed(chunk(said("Hel")), chunk(said("lo")), chunk(said("!"), finish=STOP, total=7))
     assert [(p.partial, p.content.parts[0].text) for p in partials if p.content] == [
-        (True, "Hel"), (True, "lo"), (True, "!"),
-    ]  # fmt: skip
+        (True, "Hel"),
+        (True, "lo"),
+        (True, "!"),
+    ]
     assert final is not None
     assert final.partial is False
     assert final.content == t.Content(role="model", parts=[said("Hello!")])
@@ -333,11 +335,12 @@ def test_changing_a_partial_response_leaves_the_whole_alone() -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        {}, {"model_version": "m", "response_id": "r"},
+        {},
+        {"model_version": "m", "response_id": "r"},
         {"usage_metadata": {"prompt_token_count": 3, "candidates_token_count": 1, "total_token_count": 4}},
         {"usage_metadata": {"prompt_tokens_details": [{"modality": "TEXT", "token_count": 3}]}},
     ],
-)  # fmt: skip
+)
 def test_a_plain_chunk_comes_out_as_any_other(candidate: dict[str, Any], more: dict[str, Any]) -> None:
     chunk = genai_types.GenerateContentResponse.model_validate({"candidates": [candidate], **more})
     long, short = StreamingResponseAggregator(), StreamingResponseAggregator()

@@ -82,12 +82,15 @@ def test_signature_on_an_empty_last_text_part(gemini_server: GeminiServer, strea
 
 def test_schema_subset(gemini: Caller) -> None:
     schema = {
-        "type": "OBJECT", "required": ["name"],
+        "type": "OBJECT",
+        "required": ["name"],
         "properties": {
-            "name": {"type": "STRING"}, "tag": {"type": "STRING", "nullable": True},
-            "key": {"any_of": [{"type": "STRING"}, {"type": "INTEGER"}]}, "n": {"type": "INTEGER", "minimum": 1},
+            "name": {"type": "STRING"},
+            "tag": {"type": "STRING", "nullable": True},
+            "key": {"any_of": [{"type": "STRING"}, {"type": "INTEGER"}]},
+            "n": {"type": "INTEGER", "minimum": 1},
         },
-    }  # fmt: skip
+    }
     own = FunctionDeclaration.model_validate({"name": "f", "description": "d", "parameters": schema})
     other = {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"type": "string"}}}
     declared = [Tool(function_declarations=[own]), *tools(g=other)]

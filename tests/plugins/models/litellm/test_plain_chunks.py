@@ -23,13 +23,16 @@ CALL = {"index": 0, "id": "1", "type": "function", "function": {"name": "f", "ar
 LOGPROBS = {"content": [{"token": "Rome", "logprob": -0.5, "bytes": None, "top_logprobs": []}]}
 USAGE = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
 PLAIN = [
-    {"choices": [{"index": 0, "delta": TEXT}]}, {"choices": [{"index": 0, "delta": {"role": "assistant", **TEXT}}]},
+    {"choices": [{"index": 0, "delta": TEXT}]},
+    {"choices": [{"index": 0, "delta": {"role": "assistant", **TEXT}}]},
     {"choices": [{"index": 0, "delta": TEXT, "finish_reason": None}], "service_tier": "default", "citations": None},
     {"choices": [{"index": 0, "delta": {**TEXT, "tool_calls": None, "refusal": None}}], "system_fingerprint": "f"},
-]  # fmt: skip
+]
 OTHERS = [
-    {"choices": [{"index": 1, "delta": TEXT}]}, {"choices": [{"index": 0, "delta": {"role": "assistant"}}]},
-    {"choices": [{"index": 0, "delta": {"content": ""}}]}, {"choices": []},
+    {"choices": [{"index": 1, "delta": TEXT}]},
+    {"choices": [{"index": 0, "delta": {"role": "assistant"}}]},
+    {"choices": [{"index": 0, "delta": {"content": ""}}]},
+    {"choices": []},
     {"choices": [{"index": 0, "delta": TEXT, "finish_reason": "stop"}]},
     {"choices": [{"index": 0, "delta": TEXT, "logprobs": LOGPROBS}]},
     {"choices": [{"index": 0, "delta": {**TEXT, "tool_calls": [CALL]}}]},
@@ -38,7 +41,7 @@ OTHERS = [
     {"choices": [{"index": 0, "delta": {**TEXT, "thinking_blocks": [{"type": "thinking", "thinking": "Hm."}]}}]},
     {"choices": [{"index": 0, "delta": {**TEXT, "provider_specific_fields": {"refusal": "No."}}}]},
     {"choices": [{"index": 0, "delta": TEXT}], "usage": USAGE},
-]  # fmt: skip
+]
 
 
 def calling(name: str) -> Calling:

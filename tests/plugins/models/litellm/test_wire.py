@@ -120,10 +120,12 @@ def gemini_answer(parts: list[dict[str, Any]], **message: Any) -> Any:
 def test_gemini_signature_round_trip(monkeypatch: pytest.MonkeyPatch, where: str, stream: bool) -> None:
     signature = "Z2VtaW5pLXNpZzp4"
     said: dict[str, Any] = {
-        "id": "call_1", "index": 0, "type": "function",
+        "id": "call_1",
+        "index": 0,
+        "type": "function",
         "function": {"name": "weather", "arguments": '{"city": "Rome"}'},
         "provider_specific_fields": {"thought_signature": signature},
-    }  # fmt: skip
+    }
     if where == "behind":
         said["id"] += f"__thought__{signature}"
         del said["provider_specific_fields"]
@@ -260,9 +262,11 @@ def test_output_schema_and_tools_by_model() -> None:
         for name in ("openai/gpt-4o", "anthropic/claude-sonnet-4-5", "anthropic/claude-3-opus-20240229", "groq/llama")
     }
     assert able == {
-        "openai/gpt-4o": True, "anthropic/claude-sonnet-4-5": True, "anthropic/claude-3-opus-20240229": False,
+        "openai/gpt-4o": True,
+        "anthropic/claude-sonnet-4-5": True,
+        "anthropic/claude-3-opus-20240229": False,
         "groq/llama": False,
-    }  # fmt: skip
+    }
 
 
 def test_response_format_per_provider(chat: Caller, claude: Caller) -> None:

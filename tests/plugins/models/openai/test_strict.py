@@ -105,12 +105,15 @@ def test_nulls_of_optional_arguments_are_taken_out_again() -> None:
     schema: Schema = {
         "type": "object",
         "properties": {
-            "a": STRING, "b": STRING, "c": {"type": ["string", "null"]}, "list": {"type": "array", "items": inner},
+            "a": STRING,
+            "b": STRING,
+            "c": {"type": ["string", "null"]},
+            "list": {"type": "array", "items": inner},
             "either": {"anyOf": [{"$ref": "#/$defs/I"}, {"type": "null"}]},
         },
         "required": ["a"],
         "$defs": {"I": inner},
-    }  # fmt: skip
+    }
     args = {"a": None, "b": None, "c": None, "list": [{"x": "1", "y": None}], "either": {"x": "2", "y": None}}
     kept = {"a": None, "c": None, "list": [{"x": "1"}], "either": {"x": "2"}}
     assert without_nulls(args, schema, schema) == kept

@@ -50,10 +50,15 @@ def test_a_tone_stays(rate: int) -> None:
 @pytest.mark.parametrize(
     ("mime", "rate"),
     [
-        ("audio/pcm;rate=24000", 24_000), ("audio/pcm; rate=8000", 8_000), ("audio/pcm", 16_000),
-        ("Audio/L16;rate=48000", 48_000), ("audio/wav", None), ("image/png", None), ("", None),
+        ("audio/pcm;rate=24000", 24_000),
+        ("audio/pcm; rate=8000", 8_000),
+        ("audio/pcm", 16_000),
+        ("Audio/L16;rate=48000", 48_000),
+        ("audio/wav", None),
+        ("image/png", None),
+        ("", None),
     ],
-)  # fmt: skip
+)
 def test_rates(mime: str, rate: int | None) -> None:
     assert rate_of(mime) == rate
 

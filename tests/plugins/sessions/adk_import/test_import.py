@@ -33,8 +33,17 @@ DATA = Path(__file__).parent / "data"
 FILES = ("adk-1.10.0-database-v0", "adk-1.24.1-database", "adk-2.13.0-sqlite")
 #: What the tables of 1.10.0 have no column for.
 LACKING = {"adk-1.10.0-database-v0": ("customMetadata", "usageMetadata")}
-COMPARED = ("longRunningToolIds", "groundingMetadata", "usageMetadata", "customMetadata", "branch", "errorCode",
-            "errorMessage", "turnComplete", "interrupted")  # fmt: skip
+COMPARED = (
+    "longRunningToolIds",
+    "groundingMetadata",
+    "usageMetadata",
+    "customMetadata",
+    "branch",
+    "errorCode",
+    "errorMessage",
+    "turnComplete",
+    "interrupted",
+)
 _TIME = sqlalchemy.DateTime().with_variant(mysql.DATETIME(fsp=6), "mysql", "mariadb")
 #: The types of its columns on a server, where they are others than in SQLite.
 TYPES: dict[str, sqlalchemy.types.TypeEngine[Any]] = {
@@ -121,14 +130,17 @@ def fields_of(event: Event) -> dict[str, Any]:
     actions = data.get("actions", {})
     parts = event.content.parts or [] if event.content else []
     return {
-        "id": event.id, "author": event.author, "invocationId": event.invocation_id, "timestamp": event.timestamp,
+        "id": event.id,
+        "author": event.author,
+        "invocationId": event.invocation_id,
+        "timestamp": event.timestamp,
         "text": "".join(part.text or "" for part in parts),
         "calls": [[c.name, c.id, c.args] for c in event.get_function_calls()],
         "results": [[r.name, r.id, r.response] for r in event.get_function_responses()],
         "bytes": [len(part.inline_data.data or b"") for part in parts if part.inline_data],
         "actions": {name: value for name, value in actions.items() if value not in ({}, [], None, False)},
         **{name: data[name] for name in COMPARED if data.get(name)},
-    }  # fmt: skip
+    }
 
 
 def check(make: Make, name: str) -> None:
@@ -209,9 +221,7 @@ def test_every_stored_service_takes_it_in_once(kind: str, tmp_path: Path, reques
         url = request.getfixturevalue("mariadb" if kind == "database-mariadb" else "postgres")()
     make = PostgresSessionService if kind == "postgres" else DatabaseSessionService
     name = "adk-2.13.0-sqlite"
-    reports = [
-        asyncio.run(import_sessions(str(DATA / f"{name}.db"), lambda: make(url), Choice())) for _ in range(2)
-    ]
+    reports = [asyncio.run(import_sessions(str(DATA / f"{name}.db"), lambda: make(url), Choice())) for _ in range(2)]
     assert [(one.sessions_added, one.sessions_there, one.complete) for one in reports] == [(7, 0, True), (0, 7, True)]
     assert reports[1].events_added == 0
     check(lambda: make(url), name)
@@ -241,8 +251,11 @@ def test_the_order_is_that_of_time_and_then_of_rows(theirs: Theirs, tmp_path: Pa
         theirs.event(id_, text(id_), time)
     brought(theirs.path, tmp_path / "ours.db")
     assert [(one.id, one.timestamp) for one in events_of(tmp_path / "ours.db")] == [
-        ("b", 1.0), ("a", 1.0), ("z", 2.0), ("y", 2.0),
-    ]  # fmt: skip
+        ("b", 1.0),
+        ("a", 1.0),
+        ("z", 2.0),
+        ("y", 2.0),
+    ]
 
 
 def test_times_without_a_zone_are_of_the_zone_that_is_said(tmp_path: Path) -> None:
@@ -308,8 +321,9 @@ def test_what_cannot_be_read_is_named_and_the_rest_comes_over(theirs: Theirs, tm
     report = brought(theirs.path, tmp_path / "ours.db")
     assert {(one.table, one.key[2:]) for one in report.unreadable} == {
         *(("events", ("s", id_)) for id_ in ("digits", "cut", "deep", "list", "kind", "bytes")),
-        ("sessions", ("broken",)), ("sessions", ("?",)),
-    }  # fmt: skip
+        ("sessions", ("broken",)),
+        ("sessions", ("?",)),
+    }
     assert all(one.reason for one in report.unreadable)
     assert [one.key for one in report.orphans] == [("shop", "ann", "no such session", "lost")]
     assert report.unknown_fields == {"action_of_tomorrow": 1}
@@ -353,8 +367,14 @@ def test_calls_and_results_are_paired(theirs: Theirs, tmp_path: Path) -> None:
     assert [one.key[-1] for one in report.repaired] == ["again", "calls", "half", "stray"]
     events = events_of(tmp_path / "ours.db")
     assert [one.id for one in events] == [
-        "calls", "calls-unanswered", "half", "asks", "again", "again-unanswered", "user",
-    ]  # fmt: skip
+        "calls",
+        "calls-unanswered",
+        "half",
+        "asks",
+        "again",
+        "again-unanswered",
+        "user",
+    ]
     (answer,) = events[1].get_function_responses()
     assert (answer.id, answer.name, "has no result" in str(answer.response)) == ("2", "add", True)
     assert [one.id for one in events[2].get_function_responses()] == ["1"]
@@ -364,9 +384,7 @@ def test_calls_and_results_are_paired(theirs: Theirs, tmp_path: Path) -> None:
 # --- again, and further -------------------------------------------------------------------------------------------
 
 
-def test_an_import_that_ends_early_goes_on(
-    theirs: Theirs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_import_that_ends_early_goes_on(theirs: Theirs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importer, "CHUNK", 7)
     for session in ("a", "b", "c"):
         theirs.session(session, '{"n": 1}')
@@ -424,9 +442,14 @@ def test_what_was_added_since_comes_over_unless_the_session_went_on_here(theirs:
 
 @pytest.mark.parametrize(
     ("choice", "sessions"),
-    [(Choice(), 3), (Choice(user="ann"), 2), (Choice(session="1"), 2), (Choice("shop", "eve", "1"), 1),
-     (Choice(app="none"), 0)],
-)  # fmt: skip
+    [
+        (Choice(), 3),
+        (Choice(user="ann"), 2),
+        (Choice(session="1"), 2),
+        (Choice("shop", "eve", "1"), 1),
+        (Choice(app="none"), 0),
+    ],
+)
 def test_a_choice_is_brought(choice: Choice, sessions: int, theirs: Theirs, tmp_path: Path) -> None:
     theirs.session("1")
     theirs.session("2")

@@ -338,10 +338,12 @@ class Artifacts(Case):
     async def check(self, ledger: Ledger) -> None:
         read = FileArtifactService(self.folder / "artifacts")
         saved = {
-            "large": ("large", MINE, self.part("large")), "text": ("text", MINE, Part(text="text")),
-            "again": ("text", MINE, Part(text="again")), "other": ("other", OTHER, self.part("other")),
+            "large": ("large", MINE, self.part("large")),
+            "text": ("text", MINE, Part(text="text")),
+            "again": ("text", MINE, Part(text="again")),
+            "other": ("other", OTHER, self.part("other")),
             "user:own": ("user:own", MINE, Part(text="user:own")),
-        }  # fmt: skip
+        }
         deletions = {"large": "deleted", "text": "unsaved", "other": "gone"}
         known = set()
         for name, (filename, where, part) in saved.items():
@@ -373,6 +375,8 @@ async def once(call: Awaitable[object]) -> None:
 
 
 CASES: dict[str, Callable[[Path], Case]] = {
-    "sessions": InSqlite, "upkeep": Upkeep, "artifacts": Artifacts,
+    "sessions": InSqlite,
+    "upkeep": Upkeep,
+    "artifacts": Artifacts,
     "import": lambda folder: Import(lambda: SqliteSessionService(folder / "s.db")),
-}  # fmt: skip
+}

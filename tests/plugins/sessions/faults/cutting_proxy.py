@@ -64,9 +64,12 @@ class CuttingProxy:
                 side.close()
 
     async def _pass(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
-        sides: tuple[asyncio.StreamWriter, ...], from_client: bool,
-    ) -> None:  # fmt: skip
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        sides: tuple[asyncio.StreamWriter, ...],
+        from_client: bool,
+    ) -> None:
         number = 0
         try:
             while True:

@@ -144,8 +144,9 @@ class Matrix:
         if _ends(events) != self.ends:
             wrong.append(f"it ended {_ends(events)} times instead of {self.ends}")
         results = {result.id for event in events for result in event.get_function_responses()}
-        effects, approvals = ([one for who in "AB" for one in lines(folder / f"{who} {what}")]
-                              for what in ("effects", "approvals"))  # fmt: skip
+        effects, approvals = (
+            [one for who in "AB" for one in lines(folder / f"{who} {what}")] for what in ("effects", "approvals")
+        )
         for call in calls(events):
             effect = f"{call.name} {call.id}"
             wrong += [] if call.id in results else [f"the call of {call.name} has no result"]

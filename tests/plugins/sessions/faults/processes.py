@@ -45,8 +45,12 @@ class Writer:
             async with open_store(self._store, self._patience) as store:
                 number, view = 0, None
                 while not self._stop.exists():
-                    event = Event(id=f"{self.name}-{number}", author="agent", message=self.name,
-                                  state={"latest": f"{self.name}-{number}", self.name: number})  # fmt: skip
+                    event = Event(
+                        id=f"{self.name}-{number}",
+                        author="agent",
+                        message=self.name,
+                        state={"latest": f"{self.name}-{number}", self.name: number},
+                    )
                     view = await self._append(store, view, event, told)
                     number += 1
             print("over", file=told)
@@ -113,8 +117,13 @@ async def judged(store: str, writers: list[Writer], every: float) -> dict[str, A
     if session.state["latest"] != ids[-1]:
         wrong.append("the state is not that of the last event")
     waits = [float(one) for writer in writers for one in writer.notes("away")]
-    return {"events": len(ids), "acknowledged": sum(len(writer.notes("stored")) for writer in writers),
-            "away": len(waits), "longest": max(waits, default=0.0), "wrong": wrong}  # fmt: skip
+    return {
+        "events": len(ids),
+        "acknowledged": sum(len(writer.notes("stored")) for writer in writers),
+        "away": len(waits),
+        "longest": max(waits, default=0.0),
+        "wrong": wrong,
+    }
 
 
 async def make(store: str) -> None:

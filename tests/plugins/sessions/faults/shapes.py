@@ -106,8 +106,12 @@ class _Steps(BaseLlm):
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         self.worker.point()
-        shown = {part.function_response.name for one in llm_request.contents for part in one.parts or ()
-                 if part.function_response}  # fmt: skip
+        shown = {
+            part.function_response.name
+            for one in llm_request.contents
+            for part in one.parts or ()
+            if part.function_response
+        }
         step = next((names for names in self.steps if not shown >= set(names)), [])
         calls = [Part(function_call=FunctionCall(name=name, args={})) for name in step]
         yield LlmResponse(content=Content(role="model", parts=calls or [Part(text=self.last)]))
@@ -168,8 +172,9 @@ class Client:
     async def serve(self, shape: str, worker: Worker, store: BaseSessionService, composition: Composition) -> None:
         """Start the run, or resume it, and answer what it asks."""
         worker.watch(store)
-        app = App(name=self.app, root_agent=SHAPES[shape](worker),
-                  resumability_config=ResumabilityConfig(is_resumable=True))  # fmt: skip
+        app = App(
+            name=self.app, root_agent=SHAPES[shape](worker), resumability_config=ResumabilityConfig(is_resumable=True)
+        )
         runner = Runner(app=app, session_service=store, composition=composition)
         if not (events := await self.events(store)):
             with suppress(AlreadyExistsError):

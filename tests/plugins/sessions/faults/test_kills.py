@@ -21,7 +21,12 @@ STRIDE = 1 if ALL else 19
 @pytest.mark.parametrize("way", ["kill", "stop", "cut"])
 @pytest.mark.parametrize(("shape", "points"), [("tools", 20), ("branches", 40), ("pauses", 25), ("graph", 25)])
 def test_another_worker_goes_on(
-    shape: str, points: int, way: str, repeat: str, store: str,
-    store_uri: Callable[[str], str], report: Callable[..., dict[str, Any]],
-) -> None:  # fmt: skip
+    shape: str,
+    points: int,
+    way: str,
+    repeat: str,
+    store: str,
+    store_uri: Callable[[str], str],
+    report: Callable[..., dict[str, Any]],
+) -> None:
     assert report("kills.py", shape, way, store_uri(store), repeat, STRIDE)["points"] >= points

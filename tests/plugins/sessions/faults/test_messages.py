@@ -29,9 +29,8 @@ SERVERS: dict[str, tuple[str, Any, str]] = {
 }
 #: A server, what happens to a message, and what is done meanwhile; the first ones also without NEWEL_EXAMPLES.
 WAYS = [
-    (server, kind, work)
-    for work in ("sessions", "import") for kind in ("lost", "half", "away") for server in SERVERS
-]  # fmt: skip
+    (server, kind, work) for work in ("sessions", "import") for kind in ("lost", "half", "away") for server in SERVERS
+]
 SOME = [way for way in WAYS if way[0] == "postgres" or way[1:] == ("lost", "sessions")]
 
 

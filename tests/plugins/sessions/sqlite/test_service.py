@@ -73,8 +73,11 @@ def python(script: str, *arguments: str | Path) -> subprocess.Popen[str]:
     path = os.pathsep.join(p for p in sys.path if p)
     return subprocess.Popen(
         [sys.executable, "-W", "error", "-c", prelude + script, *map(str, arguments)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path},
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
 
 
 def finished(process: subprocess.Popen[str]) -> str:
@@ -353,10 +356,13 @@ def test_one_refused_write_does_not_spoil_its_batch(tmp_path: Path) -> None:
             await other.delete_session(**WHERE, session_id="gone")
         bad = Session(id="\ud800", app_name="app", user_id="u")
         results = await asyncio.gather(
-            store.append_event(good, said("one")), store.append_event(gone, said("x")),
-            store.create_session(**WHERE, session_id="\ud800"), store.append_event(bad, said("x")),
-            store.append_event(good, said("two")), return_exceptions=True,
-        )  # fmt: skip
+            store.append_event(good, said("one")),
+            store.append_event(gone, said("x")),
+            store.create_session(**WHERE, session_id="\ud800"),
+            store.append_event(bad, said("x")),
+            store.append_event(good, said("two")),
+            return_exceptions=True,
+        )
         kinds = [type(result) for result in results]
         assert kinds[1:4] == [SessionNotFoundError, SessionError, SessionError]
         assert texts(good) == texts(await store.get_session(**AT)) == ["one", "two"]
@@ -465,7 +471,7 @@ REFUSED: list[tuple[Any, str]] = [
     ({1: "a", "1": "b"}, r"\['{}'\] has the keys 1 and '1'"),
     (nested(400), r"nested too deeply"),
     (LOOP, r"nested too deeply, or contains itself"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("value", "message"), REFUSED, ids=range(len(REFUSED)))
@@ -474,8 +480,10 @@ def test_a_value_without_a_form_is_refused_with_its_place(tmp_path: Path, value:
         session = await store.create_session(**AT)
         view = await store.open(**AT)
         assert view is not None
-        for make, key, place in ((result, "r", r"content\.parts\[0\]\.function_response\.response"),
-                                 (state, "k", r"actions\.state_delta")):  # fmt: skip
+        for make, key, place in (
+            (result, "r", r"content\.parts\[0\]\.function_response\.response"),
+            (state, "k", r"actions\.state_delta"),
+        ):
             event = make(value)
             begins = rf"event {event.id} of '.*' cannot be stored: .*"
             where = "" if message.startswith("nested") else place

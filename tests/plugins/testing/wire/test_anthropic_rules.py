@@ -43,13 +43,16 @@ def _body(*messages: Json, **more: Any) -> Json:
         _body(USER, _says("assistant", USE), _says("user", RESULT, _text("And?")), tools=[TOOL]),
         _body(thinking={"type": "enabled", "budget_tokens": 1024}, temperature=1),
         _body(
-            USER, _says("assistant", {"type": "thinking", "thinking": "", "signature": signature("")}, USE),
-            _says("user", RESULT), tools=[TOOL], thinking={"type": "enabled", "budget_tokens": 1024},
+            USER,
+            _says("assistant", {"type": "thinking", "thinking": "", "signature": signature("")}, USE),
+            _says("user", RESULT),
+            tools=[TOOL],
+            thinking={"type": "enabled", "budget_tokens": 1024},
         ),
         _body(tools=[{**TOOL, "cache_control": {**MARK, "ttl": "1h"}}], system=[_text("x", cache_control=MARK)]),
         _body(output_config={"format": {"type": "json_schema", "schema": {"type": "string"}}, "effort": "high"}),
     ],
-)  # fmt: skip
+)
 def test_what_the_service_takes_is_taken(body: Json) -> None:
     check(body, HEADERS, {})
 
@@ -90,7 +93,7 @@ def test_what_the_service_takes_is_taken(body: Json) -> None:
         (_body(output_config={"format": {"type": "json_schema", "schema": BOUNDED}}), "minimum"),
         (_body(output_config={"effort": "minimal"}), "effort"),
     ],
-)  # fmt: skip
+)
 def test_what_the_service_refuses_is_refused(body: Json, words: str) -> None:
     with pytest.raises(RefusedError, match=words):
         check(body, HEADERS, {})
@@ -106,9 +109,12 @@ def test_thoughts_of_a_step_go_back_as_they_came() -> None:
     thought = {"type": "thinking", "thinking": "x", "signature": signature("x")}
     other = {"type": "thinking", "thinking": "y", "signature": signature("y")}
     body = _body(
-        USER, _says("assistant", thought, USE), _says("user", RESULT), tools=[TOOL],
+        USER,
+        _says("assistant", thought, USE),
+        _says("user", RESULT),
+        tools=[TOOL],
         thinking={"type": "enabled", "budget_tokens": 1024},
-    )  # fmt: skip
+    )
     check(body, HEADERS, {"a": [thought]})
     with pytest.raises(RefusedError, match="cannot be modified"):
         check(body, HEADERS, {"a": [other]})

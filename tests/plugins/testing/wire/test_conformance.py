@@ -99,9 +99,11 @@ def test_an_unheard_protocol_is_refused() -> None:
 
 
 def test_the_fixture_leads_each_sdk_to_the_server(wire_server: WireServer) -> None:
-    wire_server.script(fault("503", retry_after=0), Answer(parts=({"text": "Hello."},)), lambda said: Answer(
-        parts=({"text": f"You said {said.text('user')}."},)
-    ))  # fmt: skip
+    wire_server.script(
+        fault("503", retry_after=0),
+        Answer(parts=({"text": "Hello."},)),
+        lambda said: Answer(parts=({"text": f"You said {said.text('user')}."},)),
+    )
 
     async def ask(model: BaseLlm) -> str:
         request = LlmRequest(model=model.model, contents=[user("tea")])

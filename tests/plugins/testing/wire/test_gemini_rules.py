@@ -19,11 +19,12 @@ IMAGE = {"inlineData": {"mimeType": "image/png", "data": ""}}
 CITY = {"type": "OBJECT", "properties": {"city": {"type": "STRING"}}}
 GOOD: Json = {
     "contents": [
-        {"role": "user", "parts": [{"text": "x"}]}, {"role": "model", "parts": [CALL]},
+        {"role": "user", "parts": [{"text": "x"}]},
+        {"role": "model", "parts": [CALL]},
         {"role": "user", "parts": [RESULT]},
     ],
     "tools": [{"functionDeclarations": [{"name": "weather", "parameters": CITY}]}],
-}  # fmt: skip
+}
 
 
 def spoilt(change: Callable[[Json], Any], model: str = THIRD) -> str:
@@ -80,7 +81,7 @@ def test_the_good_request_is_taken() -> None:
         (config(temperature=3), "out of range"),
         (lambda b: b.update(safetySettings=[{"category": "x", "threshold": "y"}]), "value at 'safety_settings'"),
     ],
-)  # fmt: skip
+)
 def test_what_is_refused(change: Callable[[Json], Any], reason: str) -> None:
     assert reason in spoilt(change)
 
@@ -94,9 +95,9 @@ def test_older_models_take_less() -> None:
 
 
 def test_stand_ins_and_signatures_that_were_given_are_valid() -> None:
-    signed: Callable[[str], Callable[[Json], Any]] = lambda value: lambda b: b["contents"][1]["parts"][0].update(  # noqa: E731
-        thoughtSignature=value
-    )
+    def signed(value: str) -> Callable[[Json], Any]:
+        return lambda b: b["contents"][1]["parts"][0].update(thoughtSignature=value)
+
     assert spoilt(signed("skip_thought_signature_validator")) == ""
     body = copy.deepcopy(GOOD)
     signed("QUJD")(body)

@@ -107,9 +107,14 @@ class JournalSessionService(SessionStore):
         return await self.append_event(view, event)
 
     async def fork(
-        self, *, app_name: str, user_id: str, session_id: str, new_session_id: str | None = None,
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        session_id: str,
+        new_session_id: str | None = None,
         events: int | None = None,
-    ) -> Session:  # fmt: skip
+    ) -> Session:
         """A new session with the first events of this one."""
         where = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
         new = await (await self._play()).fork(**where, new_session_id=new_session_id, events=events)

@@ -122,9 +122,12 @@ class DelegationTool(BaseTool):
     def _result(self, ctx: InvocationContext, call_id: str | None, author: str, response: Json) -> Event:
         answer = FunctionResponse(id=call_id, name=self.name, response=response)
         return Event(
-            invocation_id=ctx.invocation_id, author=author, branch=ctx.branch, isolation_scope=ctx.isolation_scope,
+            invocation_id=ctx.invocation_id,
+            author=author,
+            branch=ctx.branch,
+            isolation_scope=ctx.isolation_scope,
             content=Content(role="user", parts=[Part(function_response=answer)]),
-        )  # fmt: skip
+        )
 
     async def _relay(self, events: Events, run: Run, failed: Event) -> Events:
         """The agent's events until it ends or gives the work back; an event reports a failure, then it is raised.
@@ -239,9 +242,7 @@ class RequestTaskTool(DelegationTool):
     ) -> Events:
         run = Run(self.agent)
         start = len(ctx.session.events) if since is None else since
-        events = run_isolated(
-            self.agent, ctx, request.input, branch=ctx.branch, isolation_scope=call_id, since=start
-        )
+        events = run_isolated(self.agent, ctx, request.input, branch=ctx.branch, isolation_scope=call_id, since=start)
         failed = Event(
             invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, isolation_scope=call_id
         )

@@ -19,9 +19,19 @@ logger = logging.getLogger(__name__)
 _SAME = ("temperature", "top_p", "seed", "stop_sequences", "max_output_tokens")
 #: Settings that have no counterpart in it.
 _WITHOUT = (
-    "top_k", "candidate_count", "presence_penalty", "frequency_penalty", "response_logprobs", "logprobs",
-    "media_resolution", "audio_timestamp", "speech_config", "image_config", "routing_config", "model_selection_config",
-)  # fmt: skip
+    "top_k",
+    "candidate_count",
+    "presence_penalty",
+    "frequency_penalty",
+    "response_logprobs",
+    "logprobs",
+    "media_resolution",
+    "audio_timestamp",
+    "speech_config",
+    "image_config",
+    "routing_config",
+    "model_selection_config",
+)
 #: The service's own tools that it has too.
 _OWN_TOOLS = ("google_search", "google_maps", "code_execution", "url_context", "computer_use")
 #: The settings that were warned about; each gets one warning.

@@ -40,10 +40,11 @@ def response_of(interaction: Json) -> LlmResponse:
     )
     response = LlmResponse.create(
         GenerateContentResponse(
-            candidates=[candidate], usage_metadata=_usage(interaction.get("usage")),
+            candidates=[candidate],
+            usage_metadata=_usage(interaction.get("usage")),
             model_version=interaction.get("model"),
         )
-    )  # fmt: skip
+    )
     response.interaction_id = interaction.get("id")
     return response
 

@@ -25,10 +25,19 @@ from newel_types import Content, SpeechConfig
 
 #: How long calls wait in silence for the end of their turn, in seconds: some models want results before they end it.
 _CALL_PATIENCE = 0.3
-_MESSAGE_KEYS = frozenset((
-    "setupComplete", "serverContent", "toolCall", "toolCallCancellation", "usageMetadata", "goAway",
-    "sessionResumptionUpdate", "voiceActivityDetectionSignal", "voiceActivity",
-))  # fmt: skip
+_MESSAGE_KEYS = frozenset(
+    (
+        "setupComplete",
+        "serverContent",
+        "toolCall",
+        "toolCallCancellation",
+        "usageMetadata",
+        "goAway",
+        "sessionResumptionUpdate",
+        "voiceActivityDetectionSignal",
+        "voiceActivity",
+    )
+)
 
 
 class GeminiLiveConnection(SocketConnection):

@@ -14,9 +14,15 @@ Report = Callable[[str, str], None]
 
 #: Settings of unary calls that also apply to the connection, unless the live settings have them.
 _SHARED = (
-    "temperature", "top_p", "top_k", "max_output_tokens", "seed", "media_resolution", "thinking_config",
+    "temperature",
+    "top_p",
+    "top_k",
+    "max_output_tokens",
+    "seed",
+    "media_resolution",
+    "thinking_config",
     "safety_settings",
-)  # fmt: skip
+)
 #: Settings that are handled separately: the SDK takes only a part of them, or makes them itself.
 _APART = {"http_options", "system_instruction", "tools", "speech_config", "session_resumption", "labels"}
 

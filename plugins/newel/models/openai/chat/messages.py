@@ -19,18 +19,24 @@ ID_LENGTH = 40
 EXTRA_CONTENT = "extra_content"
 REASONING_DETAILS = "reasoning_details"
 _DETAILS = {
-    MediaResolution.MEDIA_RESOLUTION_LOW: "low", MediaResolution.MEDIA_RESOLUTION_MEDIUM: "auto",
+    MediaResolution.MEDIA_RESOLUTION_LOW: "low",
+    MediaResolution.MEDIA_RESOLUTION_MEDIUM: "auto",
     MediaResolution.MEDIA_RESOLUTION_HIGH: "high",
-}  # fmt: skip
+}
 
 
 class Messages(History):
     """The messages of a conversation."""
 
     def __init__(
-        self, provider: str, profile: Profile, media: frozenset[str], names: Names, report: Report,
+        self,
+        provider: str,
+        profile: Profile,
+        media: frozenset[str],
+        names: Names,
+        report: Report,
         resolution: MediaResolution | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(names, report, ID_LENGTH)
         self._provider = provider
         self._profile = profile

@@ -60,7 +60,7 @@ class OpenAILlm(OpenAIModel):
         shape = output_format(config, report, strict=profile.strict_schemas)
         payload = body(
             config, service.model, self._messages(request, capable, report), tools, shape, profile, capable, report
-        )  # fmt: skip
+        )
         if stream:
             payload["stream"] = True
             if profile.stream_usage:

@@ -25,9 +25,15 @@ _IN_JSON = "Answer in JSON."
 
 
 def body(
-    config: GenerateContentConfig, model: str, messages: list[Json], tools: Declarations, format: OutputFormat | None,
-    profile: Profile, capable: ModelCapabilities, report: Report,
-) -> Json:  # fmt: skip
+    config: GenerateContentConfig,
+    model: str,
+    messages: list[Json],
+    tools: Declarations,
+    format: OutputFormat | None,
+    profile: Profile,
+    capable: ModelCapabilities,
+    report: Report,
+) -> Json:
     """The body, without the fields of streams; `messages` is not changed."""
     fields: Json = {"model": model, "messages": messages or [{"role": "user", "content": _BEGIN}]}
     fields |= _tools(config, tools, profile, capable, report)

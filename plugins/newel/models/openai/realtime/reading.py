@@ -22,10 +22,21 @@ SOUND = "audio/pcm;rate=24000"
 _TRANSCRIPTION = "conversation.item.input_audio_transcription"
 #: Events that hold nothing for a response.
 _SILENT = (
-    "session.", "conversation.", "rate_limits.", "input_audio_buffer.", "output_audio_buffer.", "response.output_item.",
-    "response.content_part.", "response.function_call_arguments.", "response.output_text.done", "response.text.done",
-    "response.output_audio.done", "response.audio.done", "response.mcp_", "mcp_list_tools.",
-)  # fmt: skip
+    "session.",
+    "conversation.",
+    "rate_limits.",
+    "input_audio_buffer.",
+    "output_audio_buffer.",
+    "response.output_item.",
+    "response.content_part.",
+    "response.function_call_arguments.",
+    "response.output_text.done",
+    "response.text.done",
+    "response.output_audio.done",
+    "response.audio.done",
+    "response.mcp_",
+    "mcp_list_tools.",
+)
 _REASONS = {"max_output_tokens": FinishReason.MAX_TOKENS, "content_filter": FinishReason.SAFETY}
 
 

@@ -29,10 +29,20 @@ _THRESHOLDS = {StartSensitivity.START_SENSITIVITY_HIGH: 0.3, StartSensitivity.ST
 _SILENCES = {EndSensitivity.END_SENSITIVITY_HIGH: 300, EndSensitivity.END_SENSITIVITY_LOW: 900}
 #: Settings that the service does not have.
 _UNSUPPORTED = (
-    "temperature", "top_p", "top_k", "seed", "media_resolution", "thinking_config", "enable_affective_dialog",
-    "session_resumption", "context_window_compression", "proactivity", "avatar_config", "safety_settings",
+    "temperature",
+    "top_p",
+    "top_k",
+    "seed",
+    "media_resolution",
+    "thinking_config",
+    "enable_affective_dialog",
+    "session_resumption",
+    "context_window_compression",
+    "proactivity",
+    "avatar_config",
+    "safety_settings",
     "translation_config",
-)  # fmt: skip
+)
 
 
 def session(request: LlmRequest, names: Names, report: Report, transcriber: str) -> Json:
@@ -48,11 +58,15 @@ def session(request: LlmRequest, names: Names, report: Report, transcriber: str)
         "instructions": "\n\n".join(texts_of(request.config.system_instruction)),
         "audio": {"input": _input(config, transcriber), "output": _output(request, config)},
         "tools": [
-            {"type": "function", "name": tool.name, "description": tool.description,
-             "parameters": tool.parameters or {"type": "object", "properties": {}}}
+            {
+                "type": "function",
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.parameters or {"type": "object", "properties": {}},
+            }
             for tool in declared.tools
         ],
-    }  # fmt: skip
+    }
     choice = declared.choice(request.config, forced=True, report=report)
     if choice is not None:
         fields["tool_choice"] = _choice(choice, report)

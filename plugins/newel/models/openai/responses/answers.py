@@ -124,9 +124,11 @@ def _thought(item: Json, answer: Answer) -> None:
     if not text and not is_text(encrypted):
         return
     answer.thought(
-        text, encrypted if is_text(encrypted) else None, item=item.get("id"),
+        text,
+        encrypted if is_text(encrypted) else None,
+        item=item.get("id"),
         summaries=texts if len(texts) > 1 else None if texts or not content else [],
-    )  # fmt: skip
+    )
 
 
 def _image(item: Json, answer: Answer) -> None:

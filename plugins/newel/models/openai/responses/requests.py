@@ -18,9 +18,16 @@ _ENCRYPTED = "reasoning.encrypted_content"
 
 
 def body(
-    config: GenerateContentConfig, model: str, items: list[Json], tools: Declarations, format: OutputFormat | None,
-    capable: ModelCapabilities, report: Report, *, store: bool,
-) -> Json:  # fmt: skip
+    config: GenerateContentConfig,
+    model: str,
+    items: list[Json],
+    tools: Declarations,
+    format: OutputFormat | None,
+    capable: ModelCapabilities,
+    report: Report,
+    *,
+    store: bool,
+) -> Json:
     """The body, without the fields of streams."""
     fields: Json = {"model": model, "input": items or [_BEGIN], "store": store}
     words = instructions(config, report)

@@ -126,5 +126,3 @@ class Assembly:
 def _index(event: Json, default: int) -> int:
     index = event.get("output_index")
     return index if isinstance(index, int) else default
-
-

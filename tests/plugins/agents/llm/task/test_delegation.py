@@ -65,10 +65,13 @@ def seen(of: Agent) -> list[list[str]]:
     """The texts of each request to an agent's model."""
     model: Any = of.model
     return [
-        [p.text or (f"{p.function_call.name}()" if p.function_call else f"={p.function_response.response}")
-         for c in request.contents for p in c.parts]
+        [
+            p.text or (f"{p.function_call.name}()" if p.function_call else f"={p.function_response.response}")
+            for c in request.contents
+            for p in c.parts
+        ]
         for request in model.requests
-    ]  # fmt: skip
+    ]
 
 
 class Talk:
@@ -91,8 +94,9 @@ class Talk:
         """The events in answer to a message, in short."""
         config = ResumabilityConfig(is_resumable=True) if self.resumable else None
         app = App(name="app", root_agent=self.root, resumability_config=config)
-        runner = Runner(app=app, session_service=self.sessions(), auto_create_session=True,
-                        distribution=self.distribution)  # fmt: skip
+        runner = Runner(
+            app=app, session_service=self.sessions(), auto_create_session=True, distribution=self.distribution
+        )
         async with runner:
             events = runner.run_async(user_id="u", session_id="s", new_message=message)
             got = [told(event) async for event in events if event.content is not None or event.error_code]
@@ -125,14 +129,20 @@ def test_a_task_over_several_turns(distribution: str) -> None:
     assert says(root, "go", "blue", "yes", "more", distribution=distribution) == [
         ["root: worker()", "worker: which one?"],
         ["worker: sure?"],
-        ["worker: finish_task()", "worker: finish_task={'result': 'The task is finished.'}",
-         "user: worker={'result': 'r'}", "root: all done"],
+        [
+            "worker: finish_task()",
+            "worker: finish_task={'result': 'The task is finished.'}",
+            "user: worker={'result': 'r'}",
+            "root: all done",
+        ],
         ["root: and then"],
-    ]  # fmt: skip
+    ]
     assert seen(worker)[-1] == ['{"request": "do"}', "which one?", "blue", "sure?", "yes"]
     assert seen(root) == [
-        ["go"], ["go", "worker()", "={'result': 'r'}"], ["go", "worker()", "={'result': 'r'}", "all done", "more"]
-    ]  # fmt: skip
+        ["go"],
+        ["go", "worker()", "={'result': 'r'}"],
+        ["go", "worker()", "={'result': 'r'}", "all done", "more"],
+    ]
 
 
 @pytest.mark.parametrize("resumable", [False, True])
@@ -166,8 +176,14 @@ def test_tasks_called_together_take_turns() -> None:
         assert third[2] == "user: other={'result': 'o'}"
         assert third[-2:] == ["user: worker={'result': 'w2'}", "root: all done"]
         assert seen(root)[-1] == [
-            "go", "worker()", "other()", "worker()", "={'result': 'w1'}", "={'result': 'o'}", "={'result': 'w2'}"
-        ]  # fmt: skip
+            "go",
+            "worker()",
+            "other()",
+            "worker()",
+            "={'result': 'w1'}",
+            "={'result': 'o'}",
+            "={'result': 'w2'}",
+        ]
 
 
 @BOTH
@@ -193,8 +209,10 @@ def test_tasks_within_tasks(distribution: str) -> None:
     first, second = says(root, "go", "yes", distribution=distribution)
     assert first == ["root: worker()", "worker: inner()", "inner: deep?"]
     assert [line for line in second if "finish" not in line] == [
-        "user: inner={'result': 'in'}", "user: worker={'result': 'w'}", "root: all done"
-    ]  # fmt: skip
+        "user: inner={'result': 'in'}",
+        "user: worker={'result': 'w'}",
+        "root: all done",
+    ]
     assert seen(inner)[-1] == ['{"request": "deep"}', "deep?", "yes"]
     assert seen(worker)[-1] == ['{"request": "a"}', "inner()", "={'result': 'in'}"]
 
@@ -299,8 +317,9 @@ def test_a_task_that_failed_goes_on_with_the_next_message() -> None:
 
 def test_an_agent_that_answers_once_and_fails() -> None:
     for distribution, result in (
-        ("adk", "{'result': None}"), ("standard", "{'error': \"The agent 'echo' failed: RuntimeError: no model\"}")
-    ):  # fmt: skip
+        ("adk", "{'result': None}"),
+        ("standard", "{'error': \"The agent 'echo' failed: RuntimeError: no model\"}"),
+    ):
         echo = agent("echo", RuntimeError("no model"), mode="single_turn")
         root = agent("root", call("echo", request="a"), "sorry", sub_agents=[echo])
         assert says(root, "go", distribution=distribution) == [
@@ -344,8 +363,11 @@ def test_a_transfer_to_the_parent_gives_the_work_back(mode: Any) -> None:
 
 def test_delegates_are_no_targets_of_transfers() -> None:
     chats = agent("chats", "hi")
-    root = agent("root", call("transfer_to_agent", agent_name="chats"),
-                 sub_agents=[chats, task("worker"), agent("echo", mode="single_turn")])  # fmt: skip
+    root = agent(
+        "root",
+        call("transfer_to_agent", agent_name="chats"),
+        sub_agents=[chats, task("worker"), agent("echo", mode="single_turn")],
+    )
     says(root, "go")
     for one in (root, chats):
         assert "worker" not in one.model.requests[0].config.system_instruction

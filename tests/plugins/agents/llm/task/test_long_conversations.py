@@ -23,9 +23,10 @@ class Summarizer(BaseEventsSummarizer):
     async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
         self.prompts.append([part.text or "*" for event in events for part in event.content.parts])
         summary = EventCompaction(
-            start_timestamp=events[0].timestamp, end_timestamp=events[-1].timestamp,
+            start_timestamp=events[0].timestamp,
+            end_timestamp=events[-1].timestamp,
             compacted_content=Content(role="model", parts=[Part(text="so far")]),
-        )  # fmt: skip
+        )
         return Event(author="user", actions=EventActions(compaction=summary))
 
 
@@ -49,9 +50,12 @@ async def converse(app: App, *messages: str, config: RunConfig | None = None, re
             if rewind and number:
                 await runner.session_service.append_event(
                     await runner.session_service.get_session(app_name="app", user_id="u", session_id="s"),
-                    Event(author="user", invocation_id="e-rewind",
-                          actions=EventActions(rewind_before_invocation_id=got[-1].invocation_id)),
-                )  # fmt: skip
+                    Event(
+                        author="user",
+                        invocation_id="e-rewind",
+                        actions=EventActions(rewind_before_invocation_id=got[-1].invocation_id),
+                    ),
+                )
             events = runner.run_async(user_id="u", session_id="s", new_message=message, run_config=config)
             got += [event async for event in events]
     return got

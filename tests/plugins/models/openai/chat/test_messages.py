@@ -130,14 +130,29 @@ def test_system_is_one_leading_message(chat: Caller) -> None:
 
 def test_files_images_audio(chat: Caller) -> None:
     parts = [
-        blob("image/jpg", PNG), file("https://x.example/fox.png"), blob("application/pdf", PDF, "a.pdf"),
-        blob("application/pdf", PDF), blob("audio/mpeg", b"mp3"), blob("audio/x-wav", b"wav"),
-        blob("text/csv; charset=utf-8", b"a,b", "t.csv"), blob("application/json", b"{}"), file("file-123"),
-    ]  # fmt: skip
+        blob("image/jpg", PNG),
+        file("https://x.example/fox.png"),
+        blob("application/pdf", PDF, "a.pdf"),
+        blob("application/pdf", PDF),
+        blob("audio/mpeg", b"mp3"),
+        blob("audio/x-wav", b"wav"),
+        blob("text/csv; charset=utf-8", b"a,b", "t.csv"),
+        blob("application/json", b"{}"),
+        file("file-123"),
+    ]
     sent = chat.sent(user("See", *parts))["messages"][0]["content"]
     assert [part["type"] for part in sent] == [
-        "text", "image_url", "image_url", "file", "file", "input_audio", "input_audio", "text", "text", "file",
-    ]  # fmt: skip
+        "text",
+        "image_url",
+        "image_url",
+        "file",
+        "file",
+        "input_audio",
+        "input_audio",
+        "text",
+        "text",
+        "file",
+    ]
     assert sent[1]["image_url"]["url"].startswith("data:image/jpeg;")
     assert [part["file"]["filename"] for part in sent[3:5]] == ["a.pdf", "document.pdf"]
     assert [part["input_audio"]["format"] for part in sent[5:7]] == ["mp3", "wav"]
@@ -148,10 +163,15 @@ def test_files_images_audio(chat: Caller) -> None:
 @pytest.mark.parametrize(
     "part",
     [
-        blob("video/mp4", b"v"), blob("image/tiff", b"t"), blob("audio/ogg", b"o"), file("gs://b/x.png"),
-        file("https://x.example/a.pdf"), blob("text/plain", b"\xff\xfe"), blob("application/zip", b"z"),
+        blob("video/mp4", b"v"),
+        blob("image/tiff", b"t"),
+        blob("audio/ogg", b"o"),
+        file("gs://b/x.png"),
+        file("https://x.example/a.pdf"),
+        blob("text/plain", b"\xff\xfe"),
+        blob("application/zip", b"z"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_sent_is_left_out_and_said(part: Part, chat: Caller, caplog: pytest.LogCaptureFixture) -> None:
     body = chat.sent(user("See", part))
     assert "left out" in body["messages"][0]["content"][1]["text"]

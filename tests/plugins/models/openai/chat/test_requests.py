@@ -74,9 +74,15 @@ def test_an_endpoint_without_allowed_tools_gets_only_those(chat: Caller) -> None
 
 def test_reasoning_models_parameters(chat: Caller, caplog: pytest.LogCaptureFixture) -> None:
     settings: dict[str, Any] = {
-        "temperature": 0.2, "top_p": 0.9, "presence_penalty": 0.5, "stop_sequences": ["x"], "response_logprobs": True,
-        "max_output_tokens": 50, "system_instruction": "Be brief.", "seed": 7,
-    }  # fmt: skip
+        "temperature": 0.2,
+        "top_p": 0.9,
+        "presence_penalty": 0.5,
+        "stop_sequences": ["x"],
+        "response_logprobs": True,
+        "max_output_tokens": 50,
+        "system_instruction": "Be brief.",
+        "seed": 7,
+    }
     body = chat.sent(user("Hi"), name="gpt-5", **settings)
     assert set(body) == {"model", "messages", "max_completion_tokens", "seed"}
     assert body["messages"][0]["role"] == "developer"
@@ -88,8 +94,12 @@ def test_other_models_take_them(chat: Caller) -> None:
     settings: dict[str, Any] = {"temperature": 0.0, "top_p": 0.9, "frequency_penalty": 0.5, "logprobs": 2}
     body = chat.sent(user("Hi"), **settings)
     assert {name: body[name] for name in ("temperature", "top_p", "frequency_penalty", "logprobs", "top_logprobs")} == {
-        "temperature": 0.0, "top_p": 0.9, "frequency_penalty": 0.5, "logprobs": True, "top_logprobs": 2,
-    }  # fmt: skip
+        "temperature": 0.0,
+        "top_p": 0.9,
+        "frequency_penalty": 0.5,
+        "logprobs": True,
+        "top_logprobs": 2,
+    }
 
 
 @pytest.mark.parametrize(

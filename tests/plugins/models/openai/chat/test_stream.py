@@ -51,8 +51,9 @@ def test_streamed_calls_by_index(how: str, stream: bool, chat: Caller) -> None:
     kinds = ("whole", how) if how in ("no_index", "same_index") else (how,)
     answer = Answer(parts=(ROME, OSLO), stop="tool", piece=1, more={"calls": kinds})
     assert calls(chat.answered(answer, stream=stream)) == [
-        ("1", "weather", {"city": "Rome"}), ("2", "weather", {"city": "Oslo"}),
-    ]  # fmt: skip
+        ("1", "weather", {"city": "Rome"}),
+        ("2", "weather", {"city": "Oslo"}),
+    ]
 
 
 def test_streamed_calls_that_share_index_0(chat: Caller) -> None:
@@ -105,10 +106,13 @@ def test_names_come_back(stream: bool, chat: Caller) -> None:
 @pytest.mark.parametrize(
     ("stop", "reason", "coded"),
     [
-        ("end", "STOP", False), ("tool", "STOP", False), ("max", "MAX_TOKENS", False), ("safety", "SAFETY", True),
+        ("end", "STOP", False),
+        ("tool", "STOP", False),
+        ("max", "MAX_TOKENS", False),
+        ("safety", "SAFETY", True),
         ("brand_new", "OTHER", False),
     ],
-)  # fmt: skip
+)
 def test_finish_reasons(stop: str, reason: str, coded: bool, stream: bool, chat: Caller) -> None:
     response = chat.answered(Answer(parts=(text("Hi"),), stop=stop), stream=stream)
     assert response.finish_reason is FinishReason(reason)
@@ -131,9 +135,12 @@ def test_empty_choices(stream: bool, chat: Caller) -> None:
 
 def test_chunks_that_say_nothing_are_passed_over(chat: Caller) -> None:
     odd: tuple[Any, ...] = (
-        {"choices": []}, {"choices": None, "prompt_filter_results": []}, {"choices": [{"index": 0, "delta": None}]},
-        {"choices": [{"index": 1, "delta": {"content": "another answer"}}]}, {"brand": "new"},
-    )  # fmt: skip
+        {"choices": []},
+        {"choices": None, "prompt_filter_results": []},
+        {"choices": [{"index": 0, "delta": None}]},
+        {"choices": [{"index": 1, "delta": {"content": "another answer"}}]},
+        {"brand": "new"},
+    )
     response = chat.answered(Answer(parts=(text("Hi"),), extra_events=odd), stream=True)
     assert [part.text for part in parts(response)] == ["Hi"]
 
@@ -250,10 +257,14 @@ def test_an_error_in_an_answer_keeps_its_status(stream: bool, chat: Caller) -> N
         {"choices": [{"index": 0, "delta": {"content": "Rome"}, "finish_reason": "length"}]},
         {"choices": [{"index": 0, "delta": {"content": "Rome"}, "logprobs": {"content": [{"token": "Rome"}]}}]},
         {"choices": [{"delta": {"content": "Rome"}}], "usage": {"prompt_tokens": 3, "completion_tokens": 1}},
-        {"choices": [{"index": 0, "delta": None}]}, {"choices": ["Rome"]}, {"choices": "Rome"}, {"choices": []}, {},
+        {"choices": [{"index": 0, "delta": None}]},
+        {"choices": ["Rome"]},
+        {"choices": "Rome"},
+        {"choices": []},
+        {},
     ],
     ids=str,
-)  # fmt: skip
+)
 @pytest.mark.parametrize("tags", [False, True])
 def test_a_plain_chunk_comes_out_as_any_other(
     chunk: dict[str, Any], tags: bool, monkeypatch: pytest.MonkeyPatch

@@ -106,32 +106,46 @@ def test_the_session(server: OpenAIRealtimeServer) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
     declared = types.FunctionDeclaration(name="look at", description="Look.", parameters_json_schema=schema)
     voice = types.VoiceConfig(prebuilt_voice_config=types.PrebuiltVoiceConfig(voice_name="Marin"))
-    made = setup(server, request(
-        {"tools": [types.Tool(function_declarations=[declared])], "max_output_tokens": 9_000},
-        response_modalities=["AUDIO"], speech_config=types.SpeechConfig(voice_config=voice),
-        input_audio_transcription=types.AudioTranscriptionConfig(language_codes=["de-DE"]),
-        realtime_input_config=types.RealtimeInputConfig(
-            automatic_activity_detection=types.AutomaticActivityDetection(
-                start_of_speech_sensitivity=types.StartSensitivity.START_SENSITIVITY_LOW, silence_duration_ms=400,
+    made = setup(
+        server,
+        request(
+            {"tools": [types.Tool(function_declarations=[declared])], "max_output_tokens": 9_000},
+            response_modalities=["AUDIO"],
+            speech_config=types.SpeechConfig(voice_config=voice),
+            input_audio_transcription=types.AudioTranscriptionConfig(language_codes=["de-DE"]),
+            realtime_input_config=types.RealtimeInputConfig(
+                automatic_activity_detection=types.AutomaticActivityDetection(
+                    start_of_speech_sensitivity=types.StartSensitivity.START_SENSITIVITY_LOW,
+                    silence_duration_ms=400,
+                ),
+                activity_handling=types.ActivityHandling.NO_INTERRUPTION,
             ),
-            activity_handling=types.ActivityHandling.NO_INTERRUPTION,
         ),
-    ))  # fmt: skip
+    )
     pcm = {"type": "audio/pcm", "rate": 24_000}
     [tool] = made.pop("tools")
     assert tool == {
-        "type": "function", "name": tool["name"], "description": "Look.", "parameters": schema,
-    }  # fmt: skip
+        "type": "function",
+        "name": tool["name"],
+        "description": "Look.",
+        "parameters": schema,
+    }
     assert tool["name"].startswith("look_at_")
     detection = {"type": "server_vad", "threshold": 0.7, "silence_duration_ms": 400, "interrupt_response": False}
     assert made == {
-        "type": "realtime", "output_modalities": ["audio"], "instructions": "Be brief.", "max_output_tokens": 4_096,
+        "type": "realtime",
+        "output_modalities": ["audio"],
+        "instructions": "Be brief.",
+        "max_output_tokens": 4_096,
         "audio": {
-            "input": {"format": pcm, "transcription": {"model": "gpt-4o-mini-transcribe", "language": "de"},
-                      "turn_detection": detection},
+            "input": {
+                "format": pcm,
+                "transcription": {"model": "gpt-4o-mini-transcribe", "language": "de"},
+                "turn_detection": detection,
+            },
             "output": {"format": pcm, "voice": "marin"},
         },
-    }  # fmt: skip
+    }
     assert server.connections[0].path == "/v1/realtime?model=gpt-realtime"
 
 
@@ -211,9 +225,15 @@ def test_sound_is_resampled(server: OpenAIRealtimeServer, rate: int, samples: in
 
 
 @pytest.mark.parametrize(
-    "blob", [types.Blob(data=b"x", mime_type="audio/pcm"), types.Blob(data=b"xx", mime_type="audio/ogg"),
-             types.Blob(data=b"xx", mime_type="image/tiff"), types.LiveClientRealtimeInput(), types.ActivityStart()],
-)  # fmt: skip
+    "blob",
+    [
+        types.Blob(data=b"x", mime_type="audio/pcm"),
+        types.Blob(data=b"xx", mime_type="audio/ogg"),
+        types.Blob(data=b"xx", mime_type="image/tiff"),
+        types.LiveClientRealtimeInput(),
+        types.ActivityStart(),
+    ],
+)
 def test_what_the_service_does_not_take(server: OpenAIRealtimeServer, blob: object) -> None:
     async def run() -> None:
         async with connected(server) as connection:
@@ -253,8 +273,13 @@ def test_an_utterance(server: OpenAIRealtimeServer, chunks: int, padded: bool | 
 
 def test_what_was_said_before_an_activity_is_forgotten(server: OpenAIRealtimeServer) -> None:
     script = [Wait("input_audio_buffer.clear"), says.say("ok")]
-    talk(server, script, lambda c: c.send_realtime(sound()), lambda c: c.send_realtime(types.ActivityStart()),
-         realtime_input_config=MANUAL)  # fmt: skip
+    talk(
+        server,
+        script,
+        lambda c: c.send_realtime(sound()),
+        lambda c: c.send_realtime(types.ActivityStart()),
+        realtime_input_config=MANUAL,
+    )
 
 
 def test_an_image_is_seen_with_the_next_turn(server: OpenAIRealtimeServer) -> None:
@@ -282,8 +307,11 @@ def test_speech_interrupts_and_what_was_not_heard_is_truncated(server: OpenAIRea
     script = [ASKED, whole[:5], says.speech_started(), late, says.cancelled(), Wait("conversation.item.truncate")]
     responses = talk(server, [*script, says.say("Yes?")], hello, modality="AUDIO")
     assert shapes(responses) == [
-        ("sound", CHUNK * 100), ("interrupted", True), ("usage metadata", True), ("turn complete", True),
-    ]  # fmt: skip
+        ("sound", CHUNK * 100),
+        ("interrupted", True),
+        ("usage metadata", True),
+        ("turn complete", True),
+    ]
     [truncate] = events(server, "conversation.item.truncate")
     assert (truncate["item_id"], truncate["content_index"]) == ("item_a", 0)
     assert 0 <= truncate["audio_end_ms"] < 2_000
@@ -341,9 +369,13 @@ def test_what_the_user_types_interrupts(server: OpenAIRealtimeServer) -> None:
             return [*first, *await turn(connection)]
 
     assert shapes(asyncio.run(run())) == [
-        ("piece of text", "I was"), ("piece of text", " saying"), ("usage metadata", True),
-        ("interrupted text", "I was saying"), ("turn complete", True), *text_turn("Yes?"),
-    ]  # fmt: skip
+        ("piece of text", "I was"),
+        ("piece of text", " saying"),
+        ("usage metadata", True),
+        ("interrupted text", "I was saying"),
+        ("turn complete", True),
+        *text_turn("Yes?"),
+    ]
     assert refused(server) == []
 
 
@@ -401,9 +433,11 @@ def test_results_say_when_they_are_to_be_answered(server: OpenAIRealtimeServer) 
 def test_arguments_that_are_no_object_are_an_error(server: OpenAIRealtimeServer) -> None:
     script = [ASKED, says.calls(("add", "[1", "c-1"), ("add", '{"a": 2}', "c-2"))]
     assert shapes(talk(server, script, hello)) == [
-        ("usage metadata", True), ("error", "MALFORMED_FUNCTION_CALL"), ("calls", [("add", {"a": 2})]),
+        ("usage metadata", True),
+        ("error", "MALFORMED_FUNCTION_CALL"),
+        ("calls", [("add", {"a": 2})]),
         ("turn complete", True),
-    ]  # fmt: skip
+    ]
 
 
 def test_a_response_that_failed_or_was_cut_short(server: OpenAIRealtimeServer) -> None:
@@ -491,5 +525,3 @@ def test_one_response_at_a_time() -> None:
     assert turns.done() == create
     assert turns.done() == []
     assert turns.interrupt() != []
-
-

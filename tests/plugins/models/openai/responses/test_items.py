@@ -39,8 +39,14 @@ def test_calls_and_outputs_are_items(responses: Caller) -> None:
     later = [user("before", result("a", {"r": 2})), user(result("a", {"r": 1}, "call.1"))]
     body = responses.sent(user("Hi"), asked, *later, tools=tools("a"))
     assert kinds(body) == [
-        "user", "assistant", "function_call", "function_call", "function_call_output", "function_call_output", "user",
-    ]  # fmt: skip
+        "user",
+        "assistant",
+        "function_call",
+        "function_call",
+        "function_call_output",
+        "function_call_output",
+        "user",
+    ]
     calls, outputs = body["input"][2:4], body["input"][4:6]
     assert {one["call_id"] for one in calls} == {one["call_id"] for one in outputs}
     assert [json.loads(one["output"]) for one in outputs] == [{"r": 2}, {"r": 1}]
@@ -57,12 +63,20 @@ def test_reasoning_items_precede_their_item(responses: Caller) -> None:
     last = model(thought("", "rs_2", proof=encrypted("x")), "Done.", thought("After.", "rs_3"))
     body = responses.sent(user("Hi"), step, user(result("a", {}, "1")), last, user("?"), name="gpt-5", tools=tools("a"))
     assert kinds(body) == [
-        "user", "reasoning", "function_call", "function_call_output", "reasoning", "assistant", "user",
-    ]  # fmt: skip
+        "user",
+        "reasoning",
+        "function_call",
+        "function_call_output",
+        "reasoning",
+        "assistant",
+        "user",
+    ]
     assert body["input"][1] == {
-        "type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Why?"}],
+        "type": "reasoning",
+        "id": "rs_1",
+        "summary": [{"type": "summary_text", "text": "Why?"}],
         "encrypted_content": encrypted("Why?"),
-    }  # fmt: skip
+    }
     assert body["input"][4]["summary"] == []
 
 

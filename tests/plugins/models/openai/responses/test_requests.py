@@ -56,11 +56,14 @@ def test_reasoning_only_for_reasoning_models(responses: Caller, caplog: pytest.L
         (("a",), {"type": "function", "name": "a"}),
         (
             ("a", "b"),
-            {"type": "allowed_tools", "mode": "required",
-             "tools": [{"type": "function", "name": "a"}, {"type": "function", "name": "b"}]},
+            {
+                "type": "allowed_tools",
+                "mode": "required",
+                "tools": [{"type": "function", "name": "a"}, {"type": "function", "name": "b"}],
+            },
         ),
     ],
-)  # fmt: skip
+)
 def test_tool_choice_is_flat(names: tuple[str, ...], choice: Any, responses: Caller) -> None:
     calling = FunctionCallingConfig.model_validate({"mode": "ANY", "allowed_function_names": list(names) or None})
     config = ToolConfig(function_calling_config=calling)

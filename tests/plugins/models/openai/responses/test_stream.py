@@ -145,8 +145,10 @@ def test_annotations_become_citations(stream: bool, responses: Caller) -> None:
     metadata = responses.answered(answer, stream=stream).citation_metadata
     assert metadata is not None
     assert [(one.uri, one.start_index, one.end_index) for one in metadata.citations or ()] == [
-        ("https://x.example", 4, 7), ("file-1", 6, 6), ("cf-1", 5, 6),
-    ]  # fmt: skip
+        ("https://x.example", 4, 7),
+        ("file-1", 6, 6),
+        ("cf-1", 5, 6),
+    ]
 
 
 @BOTH
