@@ -138,6 +138,26 @@ def test_links_lead_somewhere(name: str) -> None:
     ]  # those are made with the site
 
 
+def anchors(file: Path) -> set[str]:
+    """The anchors of a page's headings."""
+    text = re.sub(r"^```.*?^```$", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower()) for heading in headings}
+
+
+def test_code_cites_sections_that_exist() -> None:
+    """A docstring or a comment that cites a section of a page names a heading that the page has."""
+    root = DOCS.parent
+    sources = [file for folder in ("kernel", "plugins", "contrib", "tests") for file in (root / folder).rglob("*.py")]
+    cited = {
+        (file.relative_to(root).as_posix(), *match)
+        for file in sources
+        for match in re.findall(r"\bdocs/([\w/-]+\.md)#([\w-]+)", file.read_text(encoding="utf-8"))
+    }
+    assert len(cited) > 40
+    assert [one for one in sorted(cited) if one[1] not in FILES or one[2] not in anchors(FILES[one[1]])] == []
+
+
 def test_every_lifecycle_hook_is_listed_with_its_keywords() -> None:
     listed = re.findall(r"^\| `(\w+)\(([^)]*)\)` \|", FILES["plugins/write-a-plugin.md"].read_text(), re.MULTILINE)
     assert {name: tuple(keywords.split(", ")) for name, keywords in listed} == {

@@ -36,7 +36,7 @@ def event(*parts: Part, **fields: Any) -> Event:
 
 
 class TestFinal:
-    """S0 §2.4."""
+    """Specified in docs/reference/behaviour.md#final-responses."""
 
     @pytest.mark.parametrize(
         ("made", "final"),

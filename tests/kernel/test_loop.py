@@ -1,4 +1,4 @@
-"""The reason-act loop (S0 §2 to §6, §8 to §10): what follows what, and when it ends."""
+"""The reason-act loop (docs/reference/behaviour.md#the-loop): what follows what, and when it ends."""
 
 from __future__ import annotations
 
@@ -532,7 +532,7 @@ class TestIds:
 
 
 class TestCallbacks:
-    """S0 §9: plugins first, then the agent's, the first answer wins; then the plugins' fallbacks."""
+    """Plugins, the agent's, the plugins' fallbacks; the first answer wins (docs/reference/behaviour.md#callbacks)."""
 
     @staticmethod
     def plugin(hook: str, name: str, answer: Any = None, seen: list[Any] | None = None, last: bool = False) -> Any:

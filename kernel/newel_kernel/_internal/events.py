@@ -179,7 +179,10 @@ class Event(LlmResponse):
         return bool(parts) and parts[-1].code_execution_result is not None  # type: ignore[index]
 
     def is_final_response(self) -> bool:
-        """Whether the turn of the agent ends here (S0 §2.4): nothing is left to execute or to summarise."""
+        """Whether the agent's turn ends here: nothing is left to execute or to summarise.
+
+        Specified in docs/reference/behaviour.md#final-responses.
+        """
         actions = self.touched_actions
         if self.long_running_tool_ids or (actions is not None and actions.skip_summarization):
             return True

@@ -26,7 +26,10 @@ Responses = AsyncGenerator[LlmResponse, None]
 
 
 async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the whole loop, on one screen
-    """Run steps of one model call each, until an event is final, a step has none, or the invocation ends (S0 §2.3)."""
+    """Run steps of one model call each, until an event is final, a step has none, or the invocation ends.
+
+    Specified in docs/reference/behaviour.md#the-loop.
+    """
     agent: ModelAgent = ctx.agent  # type: ignore[assignment]  # a cast would be a call
     turns, resuming, new_request = ctx.composition.turns, ctx.resumed, agent.new_request
     while True:
@@ -106,7 +109,10 @@ def answer_event(
 
 
 async def _call_model(ctx: InvocationContext, plan: Plan, request: LlmRequest, draft: Draft) -> Responses:
-    """The model's responses, each after the hooks have seen it (S0 §5); without hooks the model's own generator."""
+    """The model's responses, each after the hooks have seen it; without hooks the model's own generator.
+
+    Specified in docs/reference/behaviour.md#calling-the-model.
+    """
     agent: ModelAgent = ctx.agent  # type: ignore[assignment]
     if plan.hooked and ctx.round_of("before_model_callback"):
         if request.config.tools:  # a declaration is made once for many requests; a hook's edits are for this one

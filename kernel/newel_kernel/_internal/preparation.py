@@ -1,4 +1,7 @@
-"""Preparation of a model request: the request chain, then the agent's tools declare themselves (S0 §2.5, §3.9)."""
+"""Preparation of a model request: the request chain, then the agent's tools declare themselves.
+
+Specified in docs/reference/behaviour.md#declaring-tools.
+"""
 
 from __future__ import annotations
 

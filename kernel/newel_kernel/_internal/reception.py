@@ -42,7 +42,10 @@ def _own(part: Part) -> Part:
 
 
 async def receive(ctx: InvocationContext, turn: Turn, state_delta: Json | None) -> list[Event]:
-    """Let plugins see the message, then append it to the session with `state_delta` (S0 §1.2)."""
+    """Let plugins see the message, then append it to the session with `state_delta`.
+
+    Specified in docs/reference/behaviour.md#receiving-a-message.
+    """
     assert ctx.user_content is not None
     for prologue in ctx.composition.prologues:
         if (events := prologue.run(ctx)) is not None:  # else a plain function has run

@@ -188,7 +188,10 @@ class LlmAgent(base_agent.BaseAgent):
         return events if self.output_key is None else self._saving_output(events)
 
     async def _resumable(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        """The agent's events from where it stopped, if it had begun, then an event for its end (S0 §2.1)."""
+        """The agent's events from where it stopped, if it had begun, then an event for its end.
+
+        Specified in docs/reference/behaviour.md#an-agent.
+        """
         resumed = self._load_agent_state(ctx, base_agent.BaseAgentState) is not None
         ctx.agent_states.pop(self.name, None)  # if the agent runs again in this invocation, it starts over
         target = transferred_to(self, ctx) if resumed else None

@@ -33,10 +33,11 @@ _locks: WeakValueDictionary[tuple[int, str, str, str], asyncio.Lock] = WeakValue
 
 
 class CredentialManager:
-    """Resolves one AuthConfig, in this order (S4 §9): the auth providers, the user's answer in this invocation,
-    the app's own credential, the credential service, the environment; if none has it, the user is asked.
+    """Finds the credential for one AuthConfig.
 
-    Codes are exchanged for tokens, and expired tokens renewed, on the way.
+    It looks in this order: the auth providers, the user's answer in this invocation, the app's own credential, the
+    credential service, the environment. If none has it, the user is asked. Codes are exchanged for tokens and expired
+    tokens are refreshed on the way. Specified in docs/reference/behaviour.md#credentials.
     """
 
     def __init__(self, auth_config: AuthConfig) -> None:

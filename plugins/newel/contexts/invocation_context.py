@@ -97,7 +97,10 @@ class InvocationContext(KernelInvocationContext):
             self.end_of_agents[agent_name] = False
 
     def should_pause_invocation(self, event: Event) -> bool:
-        """Whether `event` asks for something that only the user or the outside can answer (S0 §10.2)."""
+        """Whether `event` asks for something that only the user or the outside can answer.
+
+        Specified in docs/reference/behaviour.md#pause-and-resume.
+        """
         waiting = event.long_running_tool_ids
         if not waiting or not self.is_resumable:
             return False

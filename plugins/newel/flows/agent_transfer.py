@@ -1,4 +1,7 @@
-"""agent_transfer: tells the model which agents it can transfer to, and gives it the tool (S0 §3.7, §8)."""
+"""agent_transfer: tells the model which agents it can transfer to, and gives it the tool.
+
+Specified in docs/reference/behaviour.md#transfer.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,10 @@ def transfer_targets(agent: LlmAgent) -> list[BaseAgent]:
 
 
 def transfer_instructions(targets: Sequence[tuple[str, str]], parent: str) -> str:
-    """The wording of S0 §8.4 for targets of a name and a description each, and a parent's name, if any."""
+    """The specified wording (docs/reference/behaviour.md#transfer-instructions).
+
+    `targets` are pairs of a name and a description; `parent` is the parent's name or "".
+    """
     listed = "\n\n".join(f"Agent name: {name}\nAgent description: {description}" for name, description in targets)
     names = ", ".join(f"`{name}`" for name in sorted(name for name, _ in targets))
     text = f"""You have a list of other agents to transfer to:
@@ -93,7 +99,7 @@ def for_agent(agent: LlmAgent) -> RequestStep:
 
 
 def applies_to(agent: LlmAgent) -> bool:
-    """AutoFlow (S0 §2.2): not for an agent that may not transfer."""
+    """AutoFlow (docs/reference/behaviour.md#the-request-chain): not for an agent that may not transfer."""
     return bool(agent.sub_agents or not agent.disallow_transfer_to_parent or not agent.disallow_transfer_to_peers)
 
 

@@ -1,8 +1,9 @@
 """auth: the user is asked for the credentials that tools request, and the calls are run again with the answers.
 
-A request is an event with a call of ``adk_request_credential``, the answer a result of that call (S0 §6.3). Neither
-holds a secret in the session: what the answer brings stays in the invocation, what the request needs later is kept
-apart (`newel.auth.pending`). With the setting `recorded` both events hold what the recorded releases put there.
+A request is an event with a call of ``adk_request_credential``, the answer is a response to that call (see
+docs/reference/behaviour.md#questions). Neither holds a secret in the session: what the answer brings stays in the
+invocation, and what the request needs later is kept apart (`newel.auth.pending`). With the setting `recorded` both
+events hold what the recorded releases put there.
 """
 
 from __future__ import annotations

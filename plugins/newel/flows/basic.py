@@ -1,4 +1,7 @@
-"""basic: the model's name, a copy of the agent's configuration, the output schema, the live settings (S0 §3.3)."""
+"""basic: the model's name, a copy of the agent's configuration, the output schema, the live settings.
+
+Specified in docs/reference/behaviour.md#model-and-configuration.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""code_execution: runs the code that the model writes and shows it the output (S0 §2.4, S3 §1)."""
+"""code_execution: runs the code that the model writes and shows it the output.
+
+Specified in docs/reference/behaviour.md#code-execution.
+"""
 
 from __future__ import annotations
 

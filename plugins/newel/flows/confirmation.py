@@ -1,7 +1,8 @@
-"""confirmation: a tool call that needs the user's approval is asked about, and runs once it is approved (S0 §6.3).
+"""confirmation: asks the user before a tool call that needs approval, and runs the call once it is approved.
 
-What runs is the call that the request names, with the arguments that the user was asked about; only an explicit edit
-in the answer changes them. An answer that does not fit is refused with an error result, and one request has one answer.
+Specified in docs/reference/behaviour.md#questions. What runs is the call that the request names, with the arguments
+that the user was asked about; only an explicit edit in the answer changes them. An answer that does not fit is refused
+with an error result, and one request has one answer.
 """
 
 from __future__ import annotations

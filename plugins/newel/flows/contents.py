@@ -1,4 +1,4 @@
-"""contents: the conversation so far, as the agent's model sees it (S0 §3.6, §4)."""
+"""contents: the conversation so far, as the agent's model sees it (docs/reference/behaviour.md#the-conversation)."""
 
 from __future__ import annotations
 
@@ -89,7 +89,10 @@ def _opened(ctx: LlmContext, opening: Opening, reading: Reading) -> SharedConten
 
 
 def _current_turn(ctx: InvocationContext, events: Sequence[Event], reading: Reading) -> list[Content]:
-    """The contents from the latest message of the user or of another agent on (S0 §4.2)."""
+    """The contents from the latest message of the user or of another agent on.
+
+    Specified in docs/reference/behaviour.md#the-conversation.
+    """
     name, branch, scope = ctx.agent.name, ctx.branch, ctx.isolation_scope
     for index in range(len(events) - 1, -1, -1):
         event = events[index]

@@ -175,7 +175,10 @@ def _same(answered: list[str | None], calls: Ids) -> bool:
 def assemble(
     events: Sequence[Event], agent_name: str, branch: str | None, scope: str | None = None, reading: Reading = _PLAIN
 ) -> list[Event]:
-    """The events of S0 §4.1, steps 1 to 6: rewound, filtered, compacted, transcribed, quoted, rearranged."""
+    """The events as the agent sees them: rewound, filtered, compacted, transcribed, quoted, rearranged.
+
+    Specified in docs/reference/behaviour.md#the-conversation.
+    """
     visible = [event for event in Log(events).standing() if is_visible(event, branch, scope)]
     if any((a := event.touched_actions) is not None and a.compaction is not None for event in visible):
         visible = compacted(visible)
@@ -279,7 +282,10 @@ def transcribed(events: Iterable[Event]) -> list[Event]:
 
 
 def outgoing(content: Content) -> Content:
-    """`content` as a model gets it: frozen, and without the call ids that are ours (S0 §6.9)."""
+    """`content` as a model gets it: frozen, and without the call ids that are ours.
+
+    Specified in docs/reference/behaviour.md#call-ids.
+    """
     for part in content.parts or ():
         call, response = part.function_call, part.function_response
         if (call is not None and call.id and call.id.startswith(OURS)) or (

@@ -1,4 +1,4 @@
-"""identity: tells the model its agent's name and description (S0 §3.5)."""
+"""identity: tells the model its agent's name and description (docs/reference/behaviour.md#identity)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""instructions: the global, static and dynamic instruction of an agent (S0 §3.4)."""
+"""instructions: the global, static and dynamic instruction of an agent (docs/reference/behaviour.md#instructions)."""
 
 from __future__ import annotations
 

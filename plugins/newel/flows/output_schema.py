@@ -1,4 +1,7 @@
-"""output_schema: for models that cannot combine a response schema with tools, the answer is a tool call (S0 §3.8)."""
+"""output_schema: for models that cannot combine a response schema with tools, the answer is a tool call.
+
+Specified in docs/reference/behaviour.md#output-schema.
+"""
 
 from __future__ import annotations
 

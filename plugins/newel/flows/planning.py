@@ -1,4 +1,7 @@
-"""planning: lets the agent's planner build its instruction and read its plan out of the answer (S3 §4)."""
+"""planning: lets the agent's planner build its instruction and read its plan out of the answer.
+
+Specified in docs/reference/behaviour.md#planning.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Rearrangement: each tool call directly before its response, as providers demand (S0 §4.1 step 6)."""
+"""Rearrangement: each tool call directly before its response, as providers demand.
+
+Specified in docs/reference/behaviour.md#rearrangement.
+"""
 
 from __future__ import annotations
 

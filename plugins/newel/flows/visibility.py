@@ -1,4 +1,7 @@
-"""Visibility: which events an agent's model may see, and how other agents' messages look to it (S0 §4)."""
+"""Visibility: which events an agent's model may see, and how other agents' messages look to it.
+
+Specified in docs/reference/behaviour.md#visibility.
+"""
 
 from __future__ import annotations
 

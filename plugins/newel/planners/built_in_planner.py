@@ -1,4 +1,7 @@
-"""BuiltInPlanner: the model thinks for itself; only its thinking is configured (S3 §4.3)."""
+"""BuiltInPlanner: the model thinks for itself; only its thinking is configured.
+
+Specified in docs/reference/behaviour.md#planning.
+"""
 
 from __future__ import annotations
 

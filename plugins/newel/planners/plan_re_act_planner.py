@@ -1,4 +1,7 @@
-"""PlanReActPlanner: plan, act and reason under tags, for models that do not think by themselves (S3 §4.2)."""
+"""PlanReActPlanner: plan, act and reason under tags, for models that do not think by themselves.
+
+Specified in docs/reference/behaviour.md#planning.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names of the framework's own calls (S0 §6.3)."""
+"""The names of the framework's own calls (docs/reference/behaviour.md#questions)."""
 
 from __future__ import annotations
 

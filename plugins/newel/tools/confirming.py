@@ -15,7 +15,10 @@ Needed: TypeAlias = bool | Callable[..., object]
 
 
 async def refusal(tool_name: str, needed: Needed, values: Json, tool_context: Context) -> Json | None:
-    """None where the call may go ahead, else the result that says why not (S0 §6.7)."""
+    """None where the call may go ahead, else the result that says why not.
+
+    Specified in docs/reference/behaviour.md#confirmation.
+    """
     need: object = needed
     if callable(needed):
         shape = shape_of(needed)

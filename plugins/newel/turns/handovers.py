@@ -1,4 +1,7 @@
-"""Handovers: whether a resumed agent continues, or an agent that it transferred to, or neither (S0 §10.2)."""
+"""Handovers: whether a resumed agent continues, or an agent that it transferred to, or neither.
+
+Specified in docs/reference/behaviour.md#pause-and-resume.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The plugin of turns: transfers, tasks and graphs keep the conversation (S0 §1.4), and invocations resume (S0 §10)."""
+"""The plugin of turns: transfers, tasks and graphs keep the conversation, and invocations resume.
+
+Specified in docs/reference/behaviour.md#whose-turn-it-is and docs/reference/behaviour.md#pause-and-resume.
+"""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ Conversation = tuple[str | None, str | None]
 
 
 def choose_agent(root: BaseAgent, log: Log) -> BaseAgent:
-    """The agent that answers the next turn (S0 §1.4).
+    """The agent that answers the next turn (docs/reference/behaviour.md#whose-turn-it-is).
 
     It is the agent that asked, where the last event answers a call or is in an isolation scope; else the latest
     author who may keep the conversation; else the root. A delegate's turns go to the agent that it works for.

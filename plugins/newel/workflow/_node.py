@@ -54,9 +54,10 @@ def node(
 ) -> Any:
     """A node of a function, an agent, a tool or a node; without one, a decorator that makes it.
 
-    With `parallel_worker` it is run on each item of a list, `max_concurrency` at once. `retry_config` and `timeout`
-    are then the worker's, for all items together; a worker is not run again because an item failed (S4 §2). To try
-    items again, give their node its own: ``node(node(f, retry_config=...), parallel_worker=True)``.
+    With `parallel_worker` it runs on each item of a list, `max_concurrency` at once. `retry_config` and `timeout` are
+    then the worker's, for all items together; a worker does not run again because an item failed (see
+    docs/reference/behaviour.md#graphs). To retry single items, give their node a `retry_config` of its own:
+    ``node(node(f, retry_config=...), parallel_worker=True)``.
     """
     fields: Json = {"name": name, "rerun_on_resume": rerun_on_resume, "auth_config": auth_config}
     if node_like is None:

@@ -90,11 +90,11 @@ class NodeRun(Emitter):
     # Its attempts.
 
     def events(self, failure: Exception | None = None) -> Events:
-        """The run's events: its attempts', and one of the error for each that failed (S4 §2).
+        """The run's events: those of its attempts, and an error event for each attempt that failed.
 
         With `failure` the first attempt is over already. A run that fails after its retries raises
         DynamicNodeFailError, which the runs around it do not report again. A cancelled run is neither reported nor
-        tried again, whatever the node's code raised.
+        retried, whatever the node's code raised. Specified in docs/reference/behaviour.md#graphs.
         """
         events = self._attempts(failure)
         if (parent := current_operation.get()) is not None:

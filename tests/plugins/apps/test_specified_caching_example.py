@@ -1,4 +1,7 @@
-"""The specification's example of context caching (S4 §6), as printed but for the import root and the prompt's size."""
+"""The specification's example of context caching, as printed except for the import root and the prompt's size.
+
+See docs/reference/behaviour.md#context-caching.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a credential comes from, in which order (S4 §9): providers, the answer, the app, the store, the environment."""
+"""Where a credential comes from, and in which order (docs/reference/behaviour.md#credentials)."""
 
 from __future__ import annotations
 

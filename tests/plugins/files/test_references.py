@@ -1,4 +1,4 @@
-"""How agent files refer to agents and code (S4 §8)."""
+"""How agent files refer to agents and code (docs/reference/behaviour.md#agent-files)."""
 
 from __future__ import annotations
 

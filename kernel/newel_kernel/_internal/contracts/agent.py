@@ -113,7 +113,10 @@ class BaseAgent(BaseModel):
         return events if parent is None else parent.child("agent", self.name, ctx, self).stream(events)
 
     async def _between_callbacks(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        """The agent's events, with the answers of the callbacks before and after them (S0 §2.1)."""
+        """The agent's events, with the answers of the callbacks before and after them.
+
+        Specified in docs/reference/behaviour.md#an-agent.
+        """
         if (early := await _around(ctx, "before_agent_callback")) is not None:
             yield early
         if ctx.end_invocation:

@@ -124,9 +124,10 @@ class LlmResponse(Record):
 
     @classmethod
     def create(cls, generate_content_response: object) -> LlmResponse:
-        """The response of a ``GenerateContentResponse`` (ours or google-genai's): S0 §5.3.
+        """The response of a ``GenerateContentResponse`` (ours or google-genai's).
 
-        An answer without a candidate and without prompt feedback is an error ``UNKNOWN_ERROR``.
+        An answer without a candidate and without prompt feedback is an error ``UNKNOWN_ERROR``. Specified in
+        docs/reference/behaviour.md#responses.
         """
         # Few providers answer with one: the class loads when the first does.
         answer = newel_types.GenerateContentResponse.model_validate(generate_content_response)

@@ -1,4 +1,7 @@
-"""AudioCacheManager: keeps pieces of audio of a live session until they are written as artifacts (S3 §10.3)."""
+"""AudioCacheManager: keeps pieces of audio of a live session until they are written as artifacts.
+
+Specified in docs/reference/behaviour.md#live-sessions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""AutoFlow: the composed chains of an agent that may transfer to others (S0 §3.2)."""
+"""AutoFlow: the composed chains of an agent that may transfer to others.
+
+Specified in docs/reference/behaviour.md#the-request-chain.
+"""
 
 from __future__ import annotations
 

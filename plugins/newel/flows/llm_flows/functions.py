@@ -1,4 +1,7 @@
-"""Function calls by their released names: ids, dispatch, and the requests that tools make to the user (S3 §5)."""
+"""Function calls by their released names: ids, dispatch, and the requests that tools make to the user.
+
+Specified in docs/reference/behaviour.md#running-tools.
+"""
 
 from __future__ import annotations
 

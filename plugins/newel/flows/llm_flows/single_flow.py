@@ -1,4 +1,7 @@
-"""SingleFlow: the composed chains of an agent that transfers to nobody (S0 §3.1)."""
+"""SingleFlow: the composed chains of an agent that transfers to nobody.
+
+Specified in docs/reference/behaviour.md#the-request-chain.
+"""
 
 from __future__ import annotations
 

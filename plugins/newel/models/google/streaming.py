@@ -24,12 +24,12 @@ _FACTS = (
 
 
 class StreamingResponseAggregator:
-    """Passes each chunk on as a partial response and puts the whole answer together (S4 §7).
+    """Passes each chunk on as a partial response and puts the whole answer together.
 
-    Text of one kind (thought or not) becomes one part, up to a signature: a signed part stays as it came,
-    because the service checks signatures against their parts. A tool call whose arguments come in pieces
-    becomes one call. A call that was still open when the answer was cut off is left out: half of its arguments
-    are not what the model meant.
+    Specified in docs/reference/behaviour.md#streamed-responses. Text of one kind (thought or not) becomes one part, up
+    to a signature: a signed part stays as it came, because the service checks signatures against their parts. A tool
+    call whose arguments come in pieces becomes one call. A call that was still open when the answer was cut off is left
+    out: half of its arguments are not what the model meant.
     """
 
     def __init__(self) -> None:

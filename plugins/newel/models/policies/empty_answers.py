@@ -14,7 +14,7 @@ UNKNOWN_ERROR = "UNKNOWN_ERROR"
 async def with_content(
     call: ModelCall, model: BaseLlm, request: LlmRequest, stream: bool
 ) -> AsyncGenerator[LlmResponse, None]:
-    """The responses. If all of them are empty, the last one is an error (S0 §5.3)."""
+    """The responses. If all of them are empty, the last one is an error (docs/reference/behaviour.md#responses)."""
     has_content = False
     empty: LlmResponse | None = None
     async with aclosing(call(model, request, stream)) as responses:
