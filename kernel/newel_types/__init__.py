@@ -118,7 +118,7 @@ _OWN = {
     ),
     "cache_metadata": "CacheMetadata",
     "content": "FrozenContent SharedContents freeze thaw",
-    "exports": "lazy_exports",
+    "exports": "deferred lazy_exports",
     "lazy_field": "FrozenEmptyDict UnmadeFields lazy",
     "records": "ATOMS FrozenError Record as_plain coerce deep_copy forbid_extra record",
     "sparse": "SparseValues set_sparse",

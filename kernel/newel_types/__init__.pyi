@@ -75,6 +75,7 @@ from newel_types.credentials import AuthConfigOidcConfig as AuthConfigOidcConfig
 from newel_types.credentials import AuthType as AuthType
 from newel_types.credentials import GenaiAuthConfig as GenaiAuthConfig
 from newel_types.credentials import HttpElementLocation as HttpElementLocation
+from newel_types.exports import deferred as deferred
 from newel_types.exports import lazy_exports as lazy_exports
 from newel_types.files import File as File
 from newel_types.files import FileSource as FileSource

@@ -8,6 +8,19 @@ from importlib import import_module
 from typing import Any
 
 
+def deferred(module: str, name: str) -> Callable[[], Any]:
+    """A function that imports `module` when it is first called, and returns its `name`.
+
+    Use it only for a module that most runs do not need. Both arguments must be literals: the tests read them, and hold
+    deferred imports to the same layers and rings as those at the top of a module.
+    """
+
+    def load() -> Any:
+        return getattr(import_module(module), name)
+
+    return load
+
+
 def lazy_exports(package: str, where: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of `package`; `where` maps a public name to the module that defines it.
 

@@ -10,10 +10,10 @@ from newel_compose import Loader
 from newel_kernel import Descriptor, Settings, hookspec
 
 if TYPE_CHECKING:
-    from newel.evaluation.eval_case import EvalCase
-    from newel.evaluation.eval_set_results_manager import EvalSetResultsManager
-    from newel.evaluation.eval_sets_manager import EvalSetsManager
+    from newel.evaluation.cases.eval_case import EvalCase
     from newel.evaluation.runs.report import Report
+    from newel.evaluation.storage.eval_set_results_manager import EvalSetResultsManager
+    from newel.evaluation.storage.eval_sets_manager import EvalSetsManager
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,8 +147,8 @@ def register_eval_storages(settings: Settings) -> Sequence[EvalStorage]:
     """Storages of eval sets and results other than files, by the scheme of a URI.
 
     >>> from newel.evaluation import plugin
-    >>> from newel.evaluation.in_memory_eval_set_results_manager import InMemoryEvalSetResultsManager
-    >>> from newel.evaluation.in_memory_eval_sets_manager import InMemoryEvalSetsManager
+    >>> from newel.evaluation.storage.in_memory_eval_set_results_manager import InMemoryEvalSetResultsManager
+    >>> from newel.evaluation.storage.in_memory_eval_sets_manager import InMemoryEvalSetsManager
     >>> class Plugin:
     ...     @hookimpl
     ...     def register_eval_storages(self):

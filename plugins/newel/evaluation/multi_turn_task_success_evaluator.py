@@ -1,5 +1,5 @@
 """MultiTurnTaskSuccessV1Evaluator."""
 
-from newel.evaluation.multi_turn import MultiTurnTaskSuccessV1Evaluator
+from newel.evaluation.metrics.conversations.evaluators import MultiTurnTaskSuccessV1Evaluator
 
 __all__ = ["MultiTurnTaskSuccessV1Evaluator"]

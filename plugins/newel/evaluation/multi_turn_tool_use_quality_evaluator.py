@@ -1,5 +1,5 @@
 """MultiTurnToolUseQualityV1Evaluator."""
 
-from newel.evaluation.multi_turn import MultiTurnToolUseQualityV1Evaluator
+from newel.evaluation.metrics.conversations.evaluators import MultiTurnToolUseQualityV1Evaluator
 
 __all__ = ["MultiTurnToolUseQualityV1Evaluator"]

@@ -1,5 +1,5 @@
 """MultiTurnTrajectoryQualityV1Evaluator."""
 
-from newel.evaluation.multi_turn import MultiTurnTrajectoryQualityV1Evaluator
+from newel.evaluation.metrics.conversations.evaluators import MultiTurnTrajectoryQualityV1Evaluator
 
 __all__ = ["MultiTurnTrajectoryQualityV1Evaluator"]

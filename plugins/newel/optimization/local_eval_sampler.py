@@ -7,15 +7,15 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from newel.errors.not_found_error import NotFoundError
-from newel.evaluation.eval_case import Invocation, get_all_tool_calls_with_responses
-from newel.evaluation.eval_config import EvalConfig
-from newel.evaluation.eval_metrics import EvalStatus
-from newel.evaluation.eval_result import EvalCaseResult
-from newel.evaluation.eval_set import EvalSet
-from newel.evaluation.eval_sets_manager import EvalSetsManager
+from newel.evaluation.cases.eval_case import Invocation, get_all_tool_calls_with_responses
+from newel.evaluation.cases.eval_set import EvalSet
+from newel.evaluation.metrics.eval_config import EvalConfig
+from newel.evaluation.metrics.eval_metrics import EvalStatus
+from newel.evaluation.metrics.scoring import answer_of, text_of
+from newel.evaluation.results.eval_result import EvalCaseResult
 from newel.evaluation.runs.evaluation import evaluate
 from newel.evaluation.runs.options import RunOptions
-from newel.evaluation.scoring import answer_of, text_of
+from newel.evaluation.storage.eval_sets_manager import EvalSetsManager
 from newel.optimization.data_types import UnstructuredSamplingResult
 from newel.optimization.sampler import ExampleSet, Sampler
 from newel_kernel import BaseAgent

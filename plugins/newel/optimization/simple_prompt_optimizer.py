@@ -7,8 +7,8 @@ import random
 from pydantic import BaseModel, ConfigDict, Field
 
 from newel.agents.llm_agent import LlmAgent
-from newel.evaluation.llm_as_judge import answer_text
-from newel.evaluation.model_calls import ask, prompt
+from newel.evaluation.judges.llm_as_judge import answer_text
+from newel.evaluation.judges.model_calls import ask, prompt
 from newel.optimization.agent_optimizer import AgentOptimizer
 from newel.optimization.data_types import AgentWithScores, OptimizerResult, UnstructuredSamplingResult
 from newel.optimization.sampler import Sampler

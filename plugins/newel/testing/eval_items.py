@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from newel.evaluation.agent_modules import agent_of_module
-from newel.evaluation.eval_case import EvalCase
-from newel.evaluation.eval_config import EvalConfig, get_evaluation_criteria_or_default
-from newel.evaluation.eval_set import EvalSet
-from newel.evaluation.local_eval_sets_manager import load_eval_set_from_file
+from newel.evaluation.cases.eval_case import EvalCase
+from newel.evaluation.cases.eval_set import EvalSet
+from newel.evaluation.metrics.eval_config import EvalConfig, get_evaluation_criteria_or_default
+from newel.evaluation.runs.agent_modules import agent_of_module
 from newel.evaluation.runs.evaluation import EvaluationRun, evaluate
 from newel.evaluation.runs.options import RunOptions
 from newel.evaluation.runs.units import ERROR, FAILED, UnitResult
+from newel.evaluation.storage.local_eval_sets_manager import load_eval_set_from_file
 from newel.files import AppCode, load_file
 from newel_compose import compose_once
 from newel_kernel import BaseAgent, ConfigurationError

@@ -12,8 +12,8 @@ import pytest
 from newel.agents import LlmAgent
 from newel.evaluation import EvalCase, EvalConfig, EvalSet, RunOptions, evaluate
 from newel.evaluation.kinds import CaseSource
+from newel.evaluation.metrics.scoring import answer_of, text_of
 from newel.evaluation.plugins import GROUP
-from newel.evaluation.scoring import answer_of, text_of
 from newel_compose import compose
 from newel_importers import plugin
 from newel_kernel import BaseLlm, ConfigurationError, LlmResponse

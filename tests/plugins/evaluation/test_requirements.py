@@ -19,14 +19,14 @@ import pytest
 
 from newel.cli.evaluation.output import print_summary
 from newel.evaluation import EvalCase, EvalConfig, EvalSet, evaluate
-from newel.evaluation.code import load_function
-from newel.evaluation.criteria import LlmAsAJudgeCriterion, RubricsBasedCriterion
 from newel.evaluation.eval_metrics import EvalMetric, EvalStatus
 from newel.evaluation.eval_rubrics import Rubric, RubricContent
 from newel.evaluation.final_response_match_v2 import FinalResponseMatchV2Evaluator
 from newel.evaluation.kinds import Metric, ReportFormat
+from newel.evaluation.metrics.criteria import LlmAsAJudgeCriterion, RubricsBasedCriterion
+from newel.evaluation.metrics.loadable_code import load_function
+from newel.evaluation.metrics.preference.evaluator import PreferenceEvaluator
 from newel.evaluation.plugins import GROUP, plugin_registry
-from newel.evaluation.preference import PreferenceEvaluator
 from newel.evaluation.rubric_based_final_response_quality_v1 import RubricBasedFinalResponseQualityV1Evaluator
 from newel.evaluation.runs.comparison import compare
 from newel.evaluation.runs.report import Report
@@ -93,8 +93,8 @@ def test_09_the_final_state_is_judged(kit: Any) -> None:
 
 
 def test_10_arguments_may_be_matched_by_a_plugin(kit: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from newel.evaluation import calls
     from newel.evaluation.kinds import ArgumentMatcher
+    from newel.evaluation.metrics.trajectory import calls
     from newel.evaluation.plugins import GROUP as group
 
     class Plugin:
@@ -340,7 +340,7 @@ def test_20_pytest_collects_sets_where_it_is_told_to(tmp_path: Path) -> None:
 
 
 def test_22_cases_of_sessions_are_redacted_and_say_their_source(kit: Any) -> None:
-    from newel.evaluation.recorded_cases import PERSONAL, case_of_session, rule_of
+    from newel.evaluation.authoring.recorded_cases import PERSONAL, case_of_session, rule_of
     from newel.runners import InMemoryRunner
 
     said = "look up x"
@@ -484,7 +484,7 @@ def test_28_agreement_with_people_is_reported(kit: Any) -> None:
 
 
 def test_29_files_are_written_as_the_released_tools_read_them(kit: Any, tmp_path: Path) -> None:
-    from newel.evaluation.local_eval_sets_manager import dump_eval_set
+    from newel.evaluation.storage.local_eval_sets_manager import dump_eval_set
 
     turn = kit.turn("look up x", "x is a letter", calls=[("find", {"q": "x"})])
     data = json.loads(dump_eval_set(kit.eval_set(kit.case("a", turn))))
@@ -549,7 +549,7 @@ def test_30_five_thousand_cases_need_no_more_memory_than_fifty(tmp_path: Path) -
 import asyncio, sys
 from newel.agents import LlmAgent
 from newel.evaluation import EvalCase, EvalConfig, EvalSet, Invocation
-from newel.evaluation.inference import Stage
+from newel.evaluation.inference.case_inference import Stage
 from newel.evaluation.runs.engine import Engine
 from newel.evaluation.runs.evaluation import write_results
 from newel.evaluation.runs.plan import Plan

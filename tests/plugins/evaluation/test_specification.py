@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from newel.evaluation import EvalConfig, evaluate
-from newel.evaluation.criteria import BaseCriterion
 from newel.evaluation.eval_metrics import EvalMetric, PrebuiltMetrics
 from newel.evaluation.local_eval_sets_manager import load_eval_set_from_file
+from newel.evaluation.metrics.criteria import BaseCriterion
 from newel_kernel import ConfigurationError
 
 PRINTED = """

@@ -14,16 +14,16 @@ from newel.cli.evaluation.sets import storage_of
 from newel.cli.leaving import run_loop
 from newel.cli.startup import composition_of
 from newel.errors.not_found_error import NotFoundError
-from newel.evaluation.conversation_scenarios import (
+from newel.evaluation.authoring.generated_cases import generated_scenarios
+from newel.evaluation.cases.conversation_scenarios import (
     ConversationGenerationConfig,
     ConversationScenario,
     ConversationScenarios,
 )
-from newel.evaluation.eval_case import EvalCase, SessionInput
-from newel.evaluation.eval_sets_manager import EvalSetsManager
-from newel.evaluation.files import read_model, read_text
-from newel.evaluation.generated_cases import generated_scenarios
-from newel.evaluation.local_eval_sets_manager import LocalEvalSetsManager
+from newel.evaluation.cases.eval_case import EvalCase, SessionInput
+from newel.evaluation.storage.eval_sets_manager import EvalSetsManager
+from newel.evaluation.storage.files import read_model, read_text
+from newel.evaluation.storage.local_eval_sets_manager import LocalEvalSetsManager
 from newel_kernel import seam
 
 

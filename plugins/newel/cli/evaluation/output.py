@@ -12,8 +12,8 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from newel.evaluation.detail_tables import print_details
-from newel.evaluation.metric_means import metric_means
+from newel.evaluation.results.detail_tables import print_details
+from newel.evaluation.results.metric_means import metric_means
 from newel.evaluation.runs.evaluation import EvaluationRun
 from newel.evaluation.runs.summary import SetSummary, Summary, summary_of
 from newel.evaluation.runs.units import ERROR, FAILED, UnitResult

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from newel.evaluation.files import write_whole
 from newel.evaluation.kinds import ReportFormat
 from newel.evaluation.plugins import plugin_registry
 from newel.evaluation.runs.report import Report
 from newel.evaluation.runs.run_file import SUFFIX, records
 from newel.evaluation.runs.stored import stored_units
+from newel.evaluation.storage.files import write_whole
 from newel_kernel import ConfigurationError
 
 _SHORT = ("html", "junit", "markdown", "csv", "jsonl")

@@ -23,13 +23,13 @@ from newel.cli.evaluation.output import (
 from newel.cli.evaluation.sets import Subject, is_foreign, sets_of, storage_of, subject_of
 from newel.cli.leaving import run_loop
 from newel.cli.startup import composition_of
-from newel.evaluation.eval_config import EvalConfig, get_evaluation_criteria_or_default
-from newel.evaluation.eval_set import EvalSet
-from newel.evaluation.files import problems_of
+from newel.evaluation.cases.eval_set import EvalSet
+from newel.evaluation.metrics.eval_config import EvalConfig, get_evaluation_criteria_or_default
 from newel.evaluation.runs.evaluation import EvaluationRun, evaluate
 from newel.evaluation.runs.options import Budget, RateLimit, RunOptions
 from newel.evaluation.runs.run_file import SUFFIX, RunFileError
 from newel.evaluation.runs.units import ERROR, FAILED, SKIPPED, units_of
+from newel.evaluation.storage.files import problems_of
 from newel_kernel import ConfigurationError, seam
 
 #: The exit statuses for failed cases, or if nothing ran; and for cases that could not be evaluated.

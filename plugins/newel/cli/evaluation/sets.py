@@ -9,14 +9,14 @@ from pathlib import Path
 import click
 
 from newel.cli.agent_source import AgentSource, load_source
-from newel.evaluation.eval_set import EvalSet
-from newel.evaluation.eval_set_results_manager import EvalSetResultsManager
-from newel.evaluation.eval_sets_manager import EvalSetsManager
-from newel.evaluation.files import read_text
+from newel.evaluation.cases.eval_set import EvalSet
 from newel.evaluation.kinds import CaseSource, EvalStorage
-from newel.evaluation.local_eval_set_results_manager import HISTORY
-from newel.evaluation.local_eval_sets_manager import LocalEvalSetsManager, load_eval_set_from_file
 from newel.evaluation.plugins import plugin_registry
+from newel.evaluation.storage.eval_set_results_manager import EvalSetResultsManager
+from newel.evaluation.storage.eval_sets_manager import EvalSetsManager
+from newel.evaluation.storage.files import read_text
+from newel.evaluation.storage.local_eval_set_results_manager import HISTORY
+from newel.evaluation.storage.local_eval_sets_manager import LocalEvalSetsManager, load_eval_set_from_file
 from newel_compose import Composition
 from newel_kernel import ConfigurationError, FeatureUnavailableError, did_you_mean
 

@@ -9,8 +9,8 @@ from newel.evaluation.kinds import EvalStorage, JudgeBackend
 from newel_kernel import ConfigurationError, hookimpl
 
 if TYPE_CHECKING:
-    from newel.evaluation.eval_set_results_manager import EvalSetResultsManager
-    from newel.evaluation.eval_sets_manager import EvalSetsManager
+    from newel.evaluation.storage.eval_set_results_manager import EvalSetResultsManager
+    from newel.evaluation.storage.eval_sets_manager import EvalSetsManager
 
 _SINGLE = ("safety_v1", "response_evaluation_score")
 _WHOLE = ("multi_turn_task_success_v1", "multi_turn_trajectory_quality_v1", "multi_turn_tool_use_quality_v1")
@@ -43,5 +43,5 @@ def _bucket(uri: str) -> tuple[EvalSetsManager, EvalSetResultsManager]:
     name = uri.removeprefix("gs://").rstrip("/")
     if not name or "/" in name:
         raise ConfigurationError(f"{uri!r} names no bucket: write gs://BUCKET")
-    sets = import_module("newel.evaluation.gcs_eval_sets_manager").GcsEvalSetsManager(name)
-    return sets, import_module("newel.evaluation.gcs_eval_set_results_manager").GcsEvalSetResultsManager(name)
+    sets = import_module("newel.evaluation.cloud.gcs_eval_sets_manager").GcsEvalSetsManager(name)
+    return sets, import_module("newel.evaluation.cloud.gcs_eval_set_results_manager").GcsEvalSetResultsManager(name)

@@ -7,13 +7,13 @@ import os
 from itertools import count
 from typing import Any
 
+from newel.evaluation.cases.conversation_scenarios import ConversationScenario
+from newel.evaluation.cases.eval_case import Invocation, InvocationEvents
+from newel.evaluation.cases.eval_rubrics import RubricScore
 from newel.evaluation.cloud.client import CloudClient, CloudError, delay_of, project_and_location
-from newel.evaluation.conversation_scenarios import ConversationScenario
-from newel.evaluation.eval_case import Invocation, InvocationEvents
-from newel.evaluation.eval_metrics import EvalMetric, EvalMetricResultDetails
-from newel.evaluation.eval_rubrics import RubricScore
-from newel.evaluation.evaluator import EvaluationResult, Evaluator, PerInvocationResult
-from newel.evaluation.scoring import answer_of, on_last_turn, paired, status_of, summarised, text_of
+from newel.evaluation.metrics.eval_metrics import EvalMetric, EvalMetricResultDetails
+from newel.evaluation.metrics.evaluator import EvaluationResult, Evaluator, PerInvocationResult
+from newel.evaluation.metrics.scoring import answer_of, on_last_turn, paired, status_of, summarised, text_of
 from newel_types import Content, Tool
 
 #: Metrics of a whole conversation; their result is on its last turn.

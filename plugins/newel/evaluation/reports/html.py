@@ -6,16 +6,16 @@ import json
 from importlib.resources import files
 from typing import Any
 
-from newel.evaluation.calls import shown
-from newel.evaluation.eval_case import Invocation, InvocationEvents, get_all_tool_calls
-from newel.evaluation.eval_config import EFFICIENCY
-from newel.evaluation.eval_metrics import EvalMetricResult, EvalMetricResultPerInvocation
+from newel.evaluation.cases.eval_case import Invocation, InvocationEvents, get_all_tool_calls
+from newel.evaluation.inference.turn_recording import Span
+from newel.evaluation.metrics.eval_config import EFFICIENCY
+from newel.evaluation.metrics.eval_metrics import EvalMetricResult, EvalMetricResultPerInvocation
+from newel.evaluation.metrics.scoring import answer_of, text_of
+from newel.evaluation.metrics.trajectory.calls import shown
 from newel.evaluation.runs.report import Report
 from newel.evaluation.runs.statistics import Estimate
 from newel.evaluation.runs.summary import summary_of
 from newel.evaluation.runs.units import UnitResult
-from newel.evaluation.scoring import answer_of, text_of
-from newel.evaluation.turn_recording import Span
 
 _TEMPLATE = "page.html"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 
-from newel.evaluation.detail_tables import COLUMNS, rows_of
-from newel.evaluation.metric_means import metric_means
+from newel.evaluation.results.detail_tables import COLUMNS, rows_of
+from newel.evaluation.results.metric_means import metric_means
 from newel.evaluation.runs.report import Report
 
 #: A cell that begins with one of these is a formula to a spreadsheet.

@@ -6,12 +6,12 @@ from contextvars import ContextVar
 
 from pydantic import Field
 
-from newel.evaluation.base_eval_service import InferenceResult
-from newel.evaluation.common import EvalBaseModel
-from newel.evaluation.eval_case import InvocationEvents
+from newel.evaluation.cases.base_model import EvalBaseModel
+from newel.evaluation.cases.eval_case import InvocationEvents
+from newel.evaluation.inference.turn_recording import Span
 from newel.evaluation.kinds import PriceTable
 from newel.evaluation.plugins import plugin_registry
-from newel.evaluation.turn_recording import Span
+from newel.evaluation.service.base_eval_service import InferenceResult
 from newel_types import GenerateContentResponseUsageMetadata
 
 Used = GenerateContentResponseUsageMetadata

@@ -12,8 +12,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from newel.evaluation.files import plain_bytes, read_bytes
 from newel.evaluation.runs.options import CassetteMode
+from newel.evaluation.storage.files import plain_bytes, read_bytes
 from newel_kernel import ConfigurationError, LlmRequest, LlmResponse
 
 _SECRETS = (

@@ -8,15 +8,14 @@ from contextlib import ExitStack, aclosing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from newel.evaluation.base_eval_service import InferenceResult, InferenceStatus
-from newel.evaluation.bounded import as_done
-from newel.evaluation.eval_case import Invocation
-from newel.evaluation.eval_metrics import EvalMetric, EvalStatus
-from newel.evaluation.eval_result import EvalCaseResult
-from newel.evaluation.evaluator import EvaluationResult
-from newel.evaluation.inference import DEFAULT_USER, SESSION_PREFIX, infer_case
-from newel.evaluation.judging import judge_case
-from newel.evaluation.model_calls import agent_gate, chains, gate
+from newel.evaluation.cases.eval_case import Invocation
+from newel.evaluation.inference.bounded import as_done
+from newel.evaluation.inference.case_inference import DEFAULT_USER, SESSION_PREFIX, infer_case
+from newel.evaluation.inference.turn_recording import kept_spans
+from newel.evaluation.judges.model_calls import agent_gate, chains, gate
+from newel.evaluation.metrics.eval_metrics import EvalMetric, EvalStatus
+from newel.evaluation.metrics.evaluator import EvaluationResult
+from newel.evaluation.results.eval_result import EvalCaseResult
 from newel.evaluation.runs.accounts import Accounts, accounts, count_agent
 from newel.evaluation.runs.cassettes import Cassette
 from newel.evaluation.runs.gates import JudgeGate, UnitGate
@@ -26,8 +25,9 @@ from newel.evaluation.runs.plan import Plan
 from newel.evaluation.runs.run_file import RunFile, RunFileError
 from newel.evaluation.runs.stored import stored_inferences
 from newel.evaluation.runs.units import Unit, UnitResult, outcome_of, units_of
+from newel.evaluation.service.base_eval_service import InferenceResult, InferenceStatus
+from newel.evaluation.service.judging import judge_case
 from newel.evaluation.simulation.user_simulator_provider import UserSimulatorProvider
-from newel.evaluation.turn_recording import kept_spans
 from newel_kernel import ConfigurationError, seam
 
 

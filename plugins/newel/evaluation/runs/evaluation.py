@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from newel.apps.app import App
-from newel.evaluation.eval_config import EvalConfig, get_evaluation_criteria_or_default
-from newel.evaluation.eval_result import EvalCaseResult
-from newel.evaluation.eval_set import EvalSet
-from newel.evaluation.inference import Stage, Stores
-from newel.evaluation.metric_evaluator_registry import DEFAULT_METRIC_EVALUATOR_REGISTRY, MetricEvaluatorRegistry
+from newel.evaluation.cases.eval_set import EvalSet
+from newel.evaluation.inference.case_inference import Stage, Stores
+from newel.evaluation.metrics.eval_config import EvalConfig, get_evaluation_criteria_or_default
+from newel.evaluation.metrics.metric_evaluator_registry import (
+    DEFAULT_METRIC_EVALUATOR_REGISTRY,
+    MetricEvaluatorRegistry,
+)
+from newel.evaluation.results.eval_result import EvalCaseResult
 from newel.evaluation.runs.engine import Engine
 from newel.evaluation.runs.options import RunOptions
 from newel.evaluation.runs.plan import Plan

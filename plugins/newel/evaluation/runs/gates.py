@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from contextlib import nullcontext, suppress
 
-from newel.evaluation.effects import EffectGate
-from newel.evaluation.eval_case import EvalCase
-from newel.evaluation.model_calls import Send
+from newel.evaluation.cases.eval_case import EvalCase
+from newel.evaluation.inference.effects import EffectGate
+from newel.evaluation.judges.model_calls import Send
 from newel.evaluation.runs.accounts import accounts
 from newel.evaluation.runs.cassettes import Cassette, key_of
 from newel.evaluation.runs.limits import Limits, retry_delay

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from newel.evaluation.eval_case import EvalCase
+from newel.evaluation.cases.eval_case import EvalCase
 
 CassetteMode = Literal["record", "replay", "auto"]
 

@@ -12,12 +12,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from newel.evaluation.eval_config import EFFICIENCY, EvalConfig, criterion_of, get_eval_metrics_from_config
-from newel.evaluation.eval_metrics import EvalMetric, canonical_name
-from newel.evaluation.eval_set import EvalSet
-from newel.evaluation.files import problems_of
-from newel.evaluation.inference import Stage
-from newel.evaluation.metric_evaluator_registry import (
+from newel.evaluation.cases.eval_set import EvalSet
+from newel.evaluation.inference.case_inference import Stage
+from newel.evaluation.metrics.eval_config import EFFICIENCY, EvalConfig, criterion_of, get_eval_metrics_from_config
+from newel.evaluation.metrics.eval_metrics import EvalMetric, canonical_name
+from newel.evaluation.metrics.metric_evaluator_registry import (
     DEFAULT_METRIC_EVALUATOR_REGISTRY,
     MetricEvaluatorRegistry,
     register_custom_metrics_from_config,
@@ -25,6 +24,7 @@ from newel.evaluation.metric_evaluator_registry import (
 from newel.evaluation.plugins import brought_by
 from newel.evaluation.runs.options import RunOptions
 from newel.evaluation.simulation.user_simulator_provider import UserSimulatorProvider
+from newel.evaluation.storage.files import problems_of
 from newel_kernel import ConfigurationError, ModelError, did_you_mean
 
 _log = logging.getLogger(__name__)

@@ -13,11 +13,11 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from newel.evaluation.base_eval_service import InferenceResult
-from newel.evaluation.eval_case import Invocation
-from newel.evaluation.evaluator import EvaluationResult, PerInvocationResult
-from newel.evaluation.files import json_bytes
+from newel.evaluation.cases.eval_case import Invocation
+from newel.evaluation.metrics.evaluator import EvaluationResult, PerInvocationResult
 from newel.evaluation.runs.units import Key, UnitResult
+from newel.evaluation.service.base_eval_service import InferenceResult
+from newel.evaluation.storage.files import json_bytes
 from newel_kernel import ConfigurationError
 
 SUFFIX = ".run.jsonl"

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from newel.evaluation.base_eval_service import InferenceResult, InferenceStatus
-from newel.evaluation.eval_result import EvalCaseResult, EvalSetResult
-from newel.evaluation.eval_set_results_manager import result_name
-from newel.evaluation.files import plain_bytes, remove_parts
-from newel.evaluation.local_eval_set_results_manager import SUFFIX as RESULT_SUFFIX
-from newel.evaluation.local_eval_set_results_manager import read_result, write_result
+from newel.evaluation.results.eval_result import EvalCaseResult, EvalSetResult
 from newel.evaluation.runs.accounts import Accounts
 from newel.evaluation.runs.run_file import RunFile, RunFileError, key_of, records
 from newel.evaluation.runs.units import FAILED, PASSED, Key, UnitResult
+from newel.evaluation.service.base_eval_service import InferenceResult, InferenceStatus
+from newel.evaluation.storage.eval_set_results_manager import result_name
+from newel.evaluation.storage.files import plain_bytes, remove_parts
+from newel.evaluation.storage.local_eval_set_results_manager import SUFFIX as RESULT_SUFFIX
+from newel.evaluation.storage.local_eval_set_results_manager import read_result, write_result
 from newel_kernel import ConfigurationError
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from newel.evaluation.eval_metrics import EvalStatus
+from newel.evaluation.metrics.eval_metrics import EvalStatus
+from newel.evaluation.metrics.scoring import mean
 from newel.evaluation.runs.statistics import Estimate, bootstrap_mean, kappa, pass_at_k, pass_hat_k, wilson
 from newel.evaluation.runs.units import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, UnitResult
-from newel.evaluation.scoring import mean
 
 Case = tuple[str, str]
 

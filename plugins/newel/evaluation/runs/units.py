@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from newel.evaluation.eval_case import EvalCase
-from newel.evaluation.eval_metrics import EvalMetricResult, EvalMetricResultDetails, EvalStatus, canonical_name
-from newel.evaluation.eval_result import EvalCaseResult
-from newel.evaluation.eval_set import EvalSet
+from newel.evaluation.cases.eval_case import EvalCase
+from newel.evaluation.cases.eval_set import EvalSet
+from newel.evaluation.metrics.eval_metrics import EvalMetricResult, EvalMetricResultDetails, EvalStatus, canonical_name
+from newel.evaluation.results.eval_result import EvalCaseResult
 from newel.evaluation.runs.accounts import Accounts
 from newel.evaluation.runs.options import RunOptions
 

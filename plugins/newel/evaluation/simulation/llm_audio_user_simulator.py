@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from newel.evaluation.cloud.speech import CLOUD_TTS, spoken_by_the_cloud
-from newel.evaluation.model_calls import ask, prompt
+from newel.evaluation.judges.model_calls import ask, prompt
 from newel.evaluation.simulation.llm_backed_user_simulator import LlmBackedUserSimulator, LlmBackedUserSimulatorConfig
 from newel.evaluation.simulation.user_simulator import (
     BaseUserSimulatorConfig,

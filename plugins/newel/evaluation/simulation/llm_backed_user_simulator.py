@@ -7,9 +7,9 @@ from typing import ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from newel.evaluation.conversation_scenarios import ConversationScenario
-from newel.evaluation.llm_as_judge import answer_text
-from newel.evaluation.model_calls import ask, prompt
+from newel.evaluation.cases.conversation_scenarios import ConversationScenario
+from newel.evaluation.judges.llm_as_judge import answer_text
+from newel.evaluation.judges.model_calls import ask, prompt
 from newel.evaluation.simulation.llm_backed_user_simulator_prompts import (
     PLACEHOLDERS,
     get_llm_backed_user_simulator_prompt,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from newel.evaluation.conversation_scenarios import ConversationScenario
-from newel.evaluation.fence import Fence
+from newel.evaluation.cases.conversation_scenarios import ConversationScenario
+from newel.evaluation.judges.fence import Fence
 from newel.evaluation.simulation.user_simulator_personas import UserPersona
 
 _PROMPT = """You judge a simulated user: whether the next message is one that the user of this scenario would write now.

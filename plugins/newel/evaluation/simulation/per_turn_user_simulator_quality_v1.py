@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from typing import Any, ClassVar
 
-from newel.evaluation.conversation_scenarios import ConversationScenario
-from newel.evaluation.conversation_texts import dialogue
-from newel.evaluation.criteria import BaseCriterion, LlmBackedUserSimulatorCriterion
-from newel.evaluation.eval_case import Invocation
-from newel.evaluation.eval_metrics import EvalMetric, EvalMetricResultDetails
-from newel.evaluation.evaluator import EvaluationResult, Evaluator, PerInvocationResult
-from newel.evaluation.fence import Fence
-from newel.evaluation.llm_as_judge import answer_text
-from newel.evaluation.llm_as_judge_utils import label_of, score_of
-from newel.evaluation.model_calls import ask, prompt
-from newel.evaluation.scoring import needed_criterion, paired, status_of, text_of
+from newel.evaluation.cases.conversation_scenarios import ConversationScenario
+from newel.evaluation.cases.eval_case import Invocation
+from newel.evaluation.judges.conversation_texts import dialogue
+from newel.evaluation.judges.fence import Fence
+from newel.evaluation.judges.llm_as_judge import answer_text
+from newel.evaluation.judges.llm_as_judge_utils import label_of, score_of
+from newel.evaluation.judges.model_calls import ask, prompt
+from newel.evaluation.metrics.criteria import BaseCriterion, LlmBackedUserSimulatorCriterion
+from newel.evaluation.metrics.eval_metrics import EvalMetric, EvalMetricResultDetails
+from newel.evaluation.metrics.evaluator import EvaluationResult, Evaluator, PerInvocationResult
+from newel.evaluation.metrics.scoring import needed_criterion, paired, status_of, text_of
 from newel.evaluation.simulation.per_turn_user_simulator_quality_prompts import (
     get_per_turn_user_simulator_quality_prompt,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from newel.evaluation.eval_case import StaticConversation
+from newel.evaluation.cases.eval_case import StaticConversation
 from newel.evaluation.simulation.user_simulator import (
     BaseUserSimulatorConfig,
     NextUserMessage,

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic.alias_generators import to_camel
 
-from newel.evaluation.common import EvalBaseModel
+from newel.evaluation.cases.base_model import EvalBaseModel
 from newel_kernel import Event
 from newel_types import Content
 
 if TYPE_CHECKING:
-    from newel.evaluation.evaluator import Evaluator
+    from newel.evaluation.metrics.evaluator import Evaluator
 
 #: The type of a config that names none.
 DEFAULT_TYPE = "llm_backed"

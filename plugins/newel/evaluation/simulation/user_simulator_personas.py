@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from newel.errors.not_found_error import NotFoundError
-from newel.evaluation.common import EvalBaseModel
+from newel.evaluation.cases.base_model import EvalBaseModel
 from newel_kernel import did_you_mean
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from newel.evaluation import simulation
-from newel.evaluation.eval_case import EvalCase
+from newel.evaluation.cases.eval_case import EvalCase
 from newel.evaluation.kinds import SimulatedUser
 from newel.evaluation.plugins import plugin_registry
 from newel.evaluation.simulation.user_simulator import (

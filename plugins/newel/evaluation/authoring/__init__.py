@@ -1,0 +1,1 @@
+"""Cases written by a model, or made of stored sessions."""

@@ -1,0 +1,1 @@
+"""Inference: cases run against an agent, and the record of each turn."""

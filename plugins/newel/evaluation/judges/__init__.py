@@ -1,0 +1,1 @@
+"""Judges: models that score answers, and how they are asked."""

@@ -1,0 +1,1 @@
+"""Bounds: how much a case may use at most."""

@@ -1,0 +1,1 @@
+"""Checks of answers that need no code."""

@@ -1,0 +1,1 @@
+"""Counts that every run reports."""

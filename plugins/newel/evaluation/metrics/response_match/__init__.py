@@ -1,0 +1,1 @@
+"""The words that an answer shares with the expected one."""

@@ -1,0 +1,1 @@
+"""Statements about answers that a judge finds true or false."""

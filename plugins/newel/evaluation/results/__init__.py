@@ -1,0 +1,1 @@
+"""Results of cases and sets, and how they are shown."""

@@ -1,0 +1,1 @@
+"""The service of evaluation: inference and judging as streams of results."""

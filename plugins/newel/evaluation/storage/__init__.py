@@ -1,0 +1,1 @@
+"""Where eval sets and results are kept."""
