@@ -7,17 +7,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from newel.evaluation.plugins import evaluation_composition
-from newel_compose import Composition, load
+from newel_compose import Composition, Distribution, load
 from newel_compose._internal import hookspecs  # the host's own: no package offers them, any plugin may implement them
 from newel_kernel import KERNEL_KINDS, Kind, Stage
-
-#: The keys of a distribution that give the order of the kernel's chains.
-_CHAINS = {
-    "RequestProcessor": "request_chain",
-    "ResponseProcessor": "response_chain",
-    "ResultProcessor": "result_chain",
-    "ToolPolicy": "tool_chain",
-}
 
 
 class Declared(NamedTuple):
@@ -34,7 +26,8 @@ class Declared(NamedTuple):
     @property
     def chain(self) -> str:
         """The key of a distribution that gives the order of its stages, or empty."""
-        return f"orders: {self.kind.order}" if self.kind.order else _CHAINS.get(self.name, "")
+        order = self.kind.order
+        return f"orders: {order}" if order and order not in Distribution.model_fields else order
 
     @property
     def is_stage(self) -> bool:
@@ -58,7 +51,12 @@ def own_plugins() -> tuple[str, ...]:
 def kinds() -> tuple[Declared, ...]:
     """Every kind: the kernel's, the host's, and those of newel's plugins."""
     result = [Declared(kind, "the kernel") for kind in KERNEL_KINDS]
-    result.append(Declared(Kind(hookspecs.HookPolicy, hookspecs.register_hook_policies), "the host"))
+    result.append(
+        Declared(
+            Kind(hookspecs.HookPolicy, hookspecs.register_hook_policies, order="hook_policies", open_ended=True),
+            "the host",
+        )
+    )
     for group in ("newel.plugins", "newel.evaluation"):
         for name, plugin in load(own_plugins(), group=group)[0].items():
             if declare := getattr(plugin, "register_kinds", None):

@@ -183,7 +183,8 @@ def _place(one: composed.Declared) -> str:
             "`replace` which one counts."
         )
     listed = f" The distribution lists it under `{one.chain}`." if one.chain else ""
-    placed = "A stage that is not listed names its place with `after` or `before`."
+    placed = "A stage that is not listed names its place with `after` or `before`"
+    placed += ", or has its place at the end, by name." if one.kind.open_ended else "."
     return f"The stages of a composition have an order.{listed} {placed}"
 
 

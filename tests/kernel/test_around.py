@@ -53,9 +53,9 @@ class Prologues:
 
         return [
             Prologue(name="one", run=plain("late"), follows=True),
-            Prologue(name="two", run=writing("late", custom_metadata={"own": 1}), follows=True),
+            Prologue(name="two", run=writing("late", custom_metadata={"own": 1}), follows=True, after=("one",)),
             Prologue(name="three", run=plain("early")),
-            Prologue(name="four", run=writing("early")),
+            Prologue(name="four", run=writing("early"), after=("three",)),
         ]
 
     @hookimpl

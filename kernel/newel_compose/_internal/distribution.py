@@ -20,6 +20,10 @@ from newel_kernel import ConfigurationError, Json, did_you_mean
 MAX_BYTES = 256 * 1024
 
 
+#: The orders that a distribution lists under keys of their own; it lists every other one under `orders`.
+CHAINS = ("request_chain", "response_chain", "result_chain", "tool_chain")
+
+
 class Distribution(BaseModel):
     """A composed configuration. Chains list processors; `plugins`, `disable` and `settings` name plugins."""
 
@@ -38,7 +42,7 @@ class Distribution(BaseModel):
     result_chain: tuple[str, ...] = ()
     #: The policies around a tool call, outermost first.
     tool_chain: tuple[str, ...] = ()
-    #: The chains of kinds that plugins declare: the order's name -> its stages.
+    #: The other orders: the name -> its stages.
     orders: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     #: Plugins left out.
     disable: tuple[str, ...] = ()
@@ -55,6 +59,11 @@ class Distribution(BaseModel):
     def label(self) -> str:
         """Its name in messages: its file, or `name` if it has none."""
         return self.source or self.name
+
+    def spine(self, order: str) -> tuple[str, ...]:
+        """The stages of an order that it lists."""
+        listed: tuple[str, ...] = getattr(self, order) if order in CHAINS else self.orders.get(order, ())
+        return listed
 
 
 if TYPE_CHECKING or not yaml.__with_libyaml__:

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from newel_kernel import Bound, Descriptor, Kind, hookspec
+from newel_kernel import Bound, Descriptor, Kind, Stage, hookspec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HookPolicy(Descriptor):
+class HookPolicy(Stage):
     """Wraps the implementations of lifecycle hooks: `wrap` gets each one and returns it, or a wrapper around it.
 
     Implementations of plugins are wrapped once, an agent's own callbacks on each use: `wrap` must be quick.
 
-    The first policy, in the order of the plugins, is the outermost.
+    The first policy of the order `hook_policies` is the outermost.
     """
 
     wrap: Callable[[Bound], Bound]

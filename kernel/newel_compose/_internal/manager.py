@@ -98,7 +98,7 @@ class Manager:
         self._pluggy.add_hookspecs(lifecycle_hookspecs)
         for kind in KERNEL_KINDS:
             self._declare(kind, "the kernel")
-        self._declare(Kind(HookPolicy, register_hook_policies), "the host")
+        self._declare(Kind(HookPolicy, register_hook_policies, order="hook_policies", open_ended=True), "the host")
 
     def _specify(self, specification: Callable[..., object]) -> None:
         namespace = ModuleType(specification.__module__)  # a class costs more to make, and is cyclic garbage

@@ -26,7 +26,8 @@ class Owned(NamedTuple):
     item: Any
     plugin: str
     source: str
-    #: Whether it has optional anchors: if all of them are missing, its place is the end of the chain.
+    #: Whether it may go without an anchor, because its kind is open-ended or its anchors are optional: then its place
+    #: is the end of the chain.
     anchored: bool = False
 
     @property

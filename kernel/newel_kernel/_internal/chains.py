@@ -89,7 +89,7 @@ class ToolPolicy(Stage):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prologue(Descriptor):
+class Prologue(Stage):
     """Runs when a message has come in, before it is stored; events that it returns are committed, and not yielded."""
 
     #: A coroutine function; or a plain one that returns None, which costs less.
@@ -97,9 +97,14 @@ class Prologue(Descriptor):
     #: Whether it runs after the hooks have seen the message, and not before.
     follows: bool = False
 
+    @property
+    def phase(self) -> int:
+        """Those that follow run later."""
+        return int(self.follows)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Epilogue(Descriptor):
+class Epilogue(Stage):
     """Runs once an invocation is over, whatever ended it; events that it returns are committed, and not yielded.
 
     It gets None where the agent had finished, else the error, a CancelledError, or a GeneratorExit where the

@@ -34,8 +34,11 @@ class Kind(Generic[D_co]):
     descriptor: type[D_co]
     #: A function marked with ``@hookspec``; its name is the hook's.
     specification: Callable[..., Sequence[D_co]]
-    #: The key under a distribution's `orders` that lists its stages in order; empty: its stages have no order.
+    #: The order of its stages: a distribution lists them under this key (``request_chain``), or under `orders`. Empty:
+    #: the kind has no order, and its descriptor is no `Stage`.
     order: str = ""
+    #: Whether a stage needs neither a place in the distribution nor an anchor: it is at the end, by name.
+    open_ended: bool = False
 
     @property
     def hook(self) -> str:
@@ -50,7 +53,7 @@ class Registry(Protocol):
         """The descriptor of that kind and name; a ConfigurationError names the known ones."""
 
     def all(self, kind: type[D]) -> Sequence[D]:
-        """The descriptors of a kind, in the order of their plugins."""
+        """The descriptors of a kind in its order; if the kind has no order, in that of their plugins."""
 
     def why_missing(self, kind: type[Descriptor]) -> str:
         """A possible reason why a descriptor of this kind is missing, for the end of an error message; may be empty."""
@@ -58,9 +61,14 @@ class Registry(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage(Descriptor):
-    """A named step of a chain. Outside the distribution's spine it sits beside its anchors."""
+    """The base of kinds that have an order. Outside the distribution's spine a stage sits beside its anchors."""
 
     #: Stages it follows.
     after: tuple[str, ...] = ()
     #: Stages it precedes.
     before: tuple[str, ...] = ()
+
+    @property
+    def phase(self) -> int:
+        """All stages of a lower phase run before those of a higher one; an anchor that contradicts is an error."""
+        return 0

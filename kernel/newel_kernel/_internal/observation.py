@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeVar
 
 from newel_kernel._internal import seam
-from newel_kernel._internal.kinds import Descriptor
+from newel_kernel._internal.kinds import Stage
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -149,7 +149,7 @@ class Signal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Observer(Descriptor):
+class Observer(Stage):
     """Gets a signal when an operation begins or ends. What it raises is only logged."""
 
     notify: Callable[[Signal], None]

@@ -69,6 +69,11 @@ class LiveIn(Stage):
     arriving: bool = False
 
     @property
+    def phase(self) -> int:
+        """Those that run when the response arrives run before the others."""
+        return int(not self.arriving)
+
+    @property
     def guards(self) -> Mapping[str, Guard]:
         """How `make` and its steps are guarded in a third-party plugin; the result of an arriving step is ignored."""
         return _maker(_ARRIVAL if self.arriving else _REPORT)

@@ -102,7 +102,10 @@ def test_the_chain_of_an_agent(project: Any) -> None:
     assert rows["basic"]["applies"] is None
     chains = {chain: [row["name"] for row in rows] for chain, rows in report["chains"].items()}
     assert list(chains)[:4] == ["request_chain", "response_chain", "result_chain", "tool_chain"]
-    assert list(chains)[4:] == ["live_out", "live_in"]
+    others = ["tool_preparations", "prologues", "epilogues", "observers", "hook_policies", "live_out", "live_in"]
+    assert [chain for chain in list(chains)[4:] if chain in others] == others
+    assert chains["prologues"] == ["auth", "pairing", "input_blobs"]
+    assert chains["epilogues"][:3] == ["turns", "agent_calls", "compaction"]
     assert chains["response_chain"] == ["planning", "code_execution", "tool_calls"]
     assert chains["tool_chain"] == [
         "malformed_calls",

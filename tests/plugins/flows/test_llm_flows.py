@@ -96,12 +96,15 @@ def test_an_instance_prepares_tools_and_has_its_place_by_its_name() -> None:
 
         @hookimpl
         def register_tool_preparations(self) -> list[Any]:
-            return [Shout()]
+            shout = Shout()
+            shout.after = ("toolset_auth",)
+            return [shout]
 
     composed = compose("standard", plugins=[Late()])
     names = [one.name for one in composed.request_chain]
     assert names.index("shout") == names.index("identity") + 1
     assert isinstance(composed.registry.find(ToolPreparation, "shout"), ToolPreparation)
+    assert [one.name for one in composed.registry.all(ToolPreparation)] == ["toolset_auth", "shout"]
     assert [one.name for one in composed.response_chain if one.name == "Count"] == ["Count"]
 
 

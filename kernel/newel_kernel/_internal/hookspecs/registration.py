@@ -194,13 +194,13 @@ def register_turn_policies(settings: Settings) -> Sequence[TurnPolicy]:
 
 #: The kinds that the kernel runs. Every other kind is declared by the plugin that consumes it.
 KERNEL_KINDS: tuple[Kind[Any], ...] = (
-    Kind(RequestProcessor, register_request_processors),
-    Kind(ToolPreparation, register_tool_preparations),
-    Kind(ResponseProcessor, register_response_processors),
-    Kind(ResultProcessor, register_result_processors),
-    Kind(ToolPolicy, register_tool_policies),
-    Kind(Prologue, register_prologues),
-    Kind(Epilogue, register_epilogues),
-    Kind(Observer, register_observers),
+    Kind(RequestProcessor, register_request_processors, order="request_chain"),
+    Kind(ResponseProcessor, register_response_processors, order="response_chain"),
+    Kind(ResultProcessor, register_result_processors, order="result_chain"),
+    Kind(ToolPolicy, register_tool_policies, order="tool_chain"),
+    Kind(ToolPreparation, register_tool_preparations, order="tool_preparations", open_ended=True),
+    Kind(Prologue, register_prologues, order="prologues", open_ended=True),
+    Kind(Epilogue, register_epilogues, order="epilogues", open_ended=True),
+    Kind(Observer, register_observers, order="observers", open_ended=True),
     Kind(TurnPolicy, register_turn_policies),
 )
