@@ -69,7 +69,7 @@ class APIKey(SecurityBase):
 
 
 class HTTPBase(SecurityBase):
-    """The Authorization header, with a scheme of RFC 7235 (``basic``, say)."""
+    """The Authorization header, with a scheme of RFC 7235, such as ``basic``."""
 
     type_: SecuritySchemeType = SecuritySchemeType.http
     scheme: str

@@ -282,7 +282,7 @@ class SharedContents(list[Content]):
             yield self._own(index)
 
     def pop(self, index: SupportsIndex = -1) -> Content:
-        """Remove and return an element (a copy, where it was shared)."""
+        """Remove and return an element (a copy, if it was shared)."""
         self._own(index)
         return list.pop(self, index)
 

@@ -86,5 +86,5 @@ class ApiAuth(WireModel):
     api_key_config: ApiAuthApiKeyConfig | None = None
 
 
-#: The name of this class beside the `AuthConfig` of tools.
+#: The name of this class, to tell it from the `AuthConfig` of tools.
 GenaiAuthConfig = AuthConfig

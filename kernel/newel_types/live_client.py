@@ -26,11 +26,11 @@ else:
 
 
 class ActivityStart(WireModel):
-    """The user starts to speak, where detection is off."""
+    """The user starts to speak; a client sends it if detection is off."""
 
 
 class ActivityEnd(WireModel):
-    """The user stops speaking, where detection is off."""
+    """The user stops speaking; a client sends it if detection is off."""
 
 
 class LiveClientSetup(WireModel):

@@ -1,4 +1,4 @@
-"""What parts hold besides text: inline data, files, code, its results and partial arguments."""
+"""What parts hold apart from text: inline data, files, code, its results and partial arguments."""
 
 from typing import TYPE_CHECKING, Any, Literal, Self
 

@@ -335,7 +335,7 @@ def _split_unknown(data: object, error: ValidationError) -> tuple[Any, _Unknown]
 
 
 def _real_path(data: object, loc: tuple[Any, ...]) -> tuple[Any, ...]:
-    """`loc` without the steps that name a part of the schema (a union's member, say) instead of a key."""
+    """`loc` without the steps that name a part of the schema (such as a union's member) instead of a key."""
     path: list[Any] = []
     for step in loc[:-1]:
         if (isinstance(data, dict) and step in data) or (isinstance(data, list) and isinstance(step, int)):

@@ -113,7 +113,7 @@ class GenerateContentResponse(ResponseModel):
 
     @property
     def text(self) -> str | None:
-        """The text of the first candidate without its thoughts; None where no part holds text."""
+        """The text of the first candidate without its thoughts; None if no part holds text."""
         texts = [part.text for part in self.parts or () if part.text is not None and not part.thought]
         return "".join(texts) if texts else None
 

@@ -36,7 +36,7 @@ _FILE_KEYS = frozenset((*_FILE_NAMES, *map(to_camel, _FILE_NAMES)))
 
 
 class Reader:
-    """Marks a field as read by one function, where pydantic would try every member of a union.
+    """Marks a field as read by one function; pydantic would try every member of the union.
 
     The function tells the members apart by their keys, so that a member with an unknown key is not
     taken for another member.

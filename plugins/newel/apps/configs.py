@@ -18,7 +18,7 @@ class ResumabilityConfig(BaseModel):
 
 
 class EventsCompactionConfig(BaseModel):
-    """When the older part of a session is summarised: every few invocations, or where a prompt grows too long."""
+    """When the older part of a session is summarised: every few invocations, or when a prompt grows too long."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", defer_build=True)
 

@@ -47,7 +47,7 @@ class BaseArtifactService(ABC):
         session_id: str | None = None,
         version: int | None = None,
     ) -> Part | None:
-        """A version (the latest where `version` is None), or None."""
+        """A version (the latest if `version` is None), or None."""
 
     @abstractmethod
     async def list_artifact_keys(self, *, app_name: str, user_id: str, session_id: str | None = None) -> list[str]:

@@ -1,7 +1,7 @@
 """FileArtifactService: artifacts in a folder.
 
 ``root/<app>/<user>/[session-<id>/]artifact-<name>/<version>/`` holds ``artifact.json`` (the part and its
-metadata) and, where the part has bytes, ``data``. A version is written next to its place and renamed into it. So it
+metadata) and, if the part has bytes, ``data``. A version is written next to its place and renamed into it. So it
 exists whole or not at all, and of two writers one takes the next number.
 """
 
@@ -270,7 +270,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Make a rename durable, where the system can."""
+    """Make a rename durable, if the system can."""
     if os.name == "posix":
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""The plugin of artifacts in Google Cloud Storage: ``gs://bucket/prefix``, with ``?project=`` where it is needed."""
+"""The plugin of artifacts in Google Cloud Storage: ``gs://bucket/prefix``, with ``?project=`` if it is needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Input blobs: the data in a user's message is kept as artifacts, where the RunConfig says so."""
+"""Input blobs: the data in a user's message is kept as artifacts, if the RunConfig says so."""
 
 from __future__ import annotations
 

@@ -15,5 +15,5 @@ def register_kinds() -> list[Kind[Descriptor]]:
 
 @hookimpl
 def register_prologues() -> list[Prologue]:
-    """The prologue `input_blobs`: the data in a message is kept as artifacts, where the RunConfig says so."""
+    """The prologue `input_blobs`: the data in a message is kept as artifacts, if the RunConfig says so."""
     return [Prologue(name="input_blobs", run=save_input_blobs, follows=True)]

@@ -1,4 +1,4 @@
-"""The plugin of artifacts in S3: ``s3://bucket/prefix``, with ``?region=`` and ``?endpoint=`` where they are needed."""
+"""The plugin of artifacts in S3: ``s3://bucket/prefix``, with ``?region=`` and ``?endpoint=`` if they are needed."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def scope_of(filename: str, session_id: str | None) -> str | None:
 
 
 def named(name: str) -> str:
-    """A part of a path or key for any id or file name: readable, and unique even where case is ignored."""
+    """A part of a path or key for any id or file name: readable, and unique even if case is ignored."""
     readable = re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:60]
     return f"{readable}-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:20]}"
 
@@ -57,7 +57,7 @@ def _half(text: str) -> bool:
 
 
 def as_json(metadata: object) -> str:
-    """`metadata` as JSON that can be read back; a ConfigurationError if it is no JSON."""
+    """`metadata` as JSON that can be read back; a ConfigurationError if it is not JSON."""
     try:
         text = json.dumps(metadata, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""BaseAuthProvider: a source of credentials besides the user, such as a secret manager."""
+"""BaseAuthProvider: a source of credentials other than the user, such as a secret manager."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ class CredentialManager:
         except CredentialExchangeError as error:
             if not error.user_can_help:
                 raise
-            logger.warning("the credential %r is given up: %s", self._auth_config.credential_key, error)
+            logger.warning("discarded the credential %r: %s", self._auth_config.credential_key, error)
             return None
         return None if kind in _CONSENTED and not _has_token(credential) else credential
 
@@ -201,7 +201,7 @@ async def _renew(refresher: BaseCredentialRefresher, credential: AuthCredential,
 
 
 def _is_ready(credential: AuthCredential | None) -> bool:
-    """Whether a credential can be used as it is."""
+    """Whether a credential can be used unchanged."""
     kinds = (AuthCredentialTypes.API_KEY, AuthCredentialTypes.HTTP)
     return credential is not None and credential.auth_type in kinds and any(credential.secrets())
 

@@ -70,14 +70,14 @@ def exchanger_of(
 def exchanger_of(
     chains: Chains, credential_type: AuthCredentialTypes, *, required: bool = False
 ) -> BaseCredentialExchanger | None:
-    """The exchanger of a type, or None; where one is `required`, a ConfigurationError says why there is none."""
+    """The exchanger of a type, or None; if one is `required`, a ConfigurationError says why there is none."""
     return _instance(chains, CredentialExchanger, "exchanger", credential_type, required)
 
 
 def refresher_of(
     chains: Chains, credential_type: AuthCredentialTypes, *, required: bool = False
 ) -> BaseCredentialRefresher | None:
-    """The refresher of a type, or None; where one is `required`, a ConfigurationError says why there is none."""
+    """The refresher of a type, or None; if one is `required`, a ConfigurationError says why there is none."""
     return _instance(chains, CredentialRefresher, "refresher", credential_type, required)
 
 

@@ -65,7 +65,9 @@ async def discover(issuer: str, policy: Policy) -> AuthorizationServerMetadata:
             continue
         if metadata.issuer.rstrip("/") == issuer.rstrip("/"):
             return metadata
-        problems.append(f"{place_of(url)} is the metadata of another issuer")  # or tokens would go to a foreign server
+        problems.append(
+            f"{place_of(url)} is the metadata of a different issuer"
+        )  # or tokens would go to a foreign server
     raise AuthConfigError(f"the issuer {place_of(issuer)} does not publish its end points: {'; '.join(problems)}")
 
 

@@ -16,7 +16,7 @@ from newel_types import SECRET, AuthCredential, Record
 if TYPE_CHECKING:
     from newel_kernel import Context, Event, InvocationContext
 
-#: A shorter text is no serious secret, and masking it would hit ordinary words.
+#: A shorter text is hardly a secret, and masking it would hit ordinary words.
 LEAST = 6
 _DEEPEST = 64
 _OF_EVENTS = ("content", "output", "error_message", "custom_metadata")

@@ -15,7 +15,7 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
 
     #: Do as the recorded releases do: the events of requests and answers hold their secrets.
     recorded: bool = False
-    #: Token end points besides the public ones over https: host names, host:port, addresses, networks.
+    #: Token endpoints allowed in addition to public ones over https: host names, host:port, addresses, networks.
     allow_hosts: list[str] = []
     #: Time limit of one request to a token end point.
     seconds: float = Field(default=10.0, gt=0)

@@ -101,7 +101,7 @@ def require_encryption(url: str, policy: Policy) -> None:
     parts = urlsplit(url)
     if parts.scheme != "https" and not {parts.hostname, parts.netloc} & set(policy.allow):
         raise UrlRefusedError(
-            f"{place_of(url)} is not https: credentials are sent there only where the setting auth.allow_hosts names it"
+            f"{place_of(url)} is not https: credentials are sent there only if the setting auth.allow_hosts names it"
         )
 
 
@@ -122,7 +122,7 @@ def grant_of(scheme: AuthScheme) -> OAuthGrantType | None:
 
 
 def token_url(scheme: AuthScheme) -> str:
-    """The token end point; raises AuthConfigError where the scheme names none."""
+    """The token end point; raises AuthConfigError if the scheme names none."""
     if isinstance(scheme, OpenIdConnectWithConfig):
         return scheme.token_endpoint
     flows = scheme.flows if isinstance(scheme, OAuth2) else None

@@ -69,7 +69,7 @@ def _instead(path: Path) -> str:
 
 
 def _nearby(path: Path) -> list[str]:
-    """What could have been meant: YAML files and folders beside `path`."""
+    """What could have been meant: YAML files and folders next to `path`."""
     parent = path.parent
     if not parent.is_dir():
         return []

@@ -102,7 +102,7 @@ def _verdict(question: Question, text: str, conversation: Conversation) -> Json:
     try:
         answer = read_answer(question.response(response), call)
         tool = _tool(question, conversation) if answer.edited_args is not None else None
-        if tool is not None:  # a tool that only a run can find (of a toolset, say) is checked there
+        if tool is not None:  # a tool that only a run can find (such as a toolset's) is checked there
             check_fit(tool, answer.edited_args or {})
     except UnusableAnswerError as error:
         raise ConfigurationError(one_line(error)) from None

@@ -62,9 +62,11 @@ def list_artifacts(ctx: click.Context, agent: str, artifacts: str | None, user: 
 @artifacts.command("gc")
 @_options
 @click.option("--sessions", metavar="URI", help="Where sessions are kept; by default .newel/sessions.db.")
-@click.option("--older-than", type=Age(), default="1d", metavar="AGE", help="Only what is older than this; else 1d.")
+@click.option(
+    "--older-than", type=Age(), default="1d", metavar="AGE", help="Only what is older than this; by default 1d."
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
-@click.option("--yes", is_flag=True, help="Also where the store has no session of the agent at all.")
+@click.option("--yes", is_flag=True, help="Remove even if the store has no session of the agent.")
 @click.pass_context
 def gc(
     ctx: click.Context,

@@ -7,7 +7,7 @@ from newel_kernel import Event
 
 
 class Bill:
-    """Adds up the tokens and the cost of events; empty where nothing was counted."""
+    """Adds up the tokens and the cost of events; empty if nothing was counted."""
 
     def __init__(self) -> None:
         self._prompt, self._output = 0, 0

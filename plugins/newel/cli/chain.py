@@ -15,7 +15,7 @@ _WORDS = {True: "yes", False: "no", None: "always"}
 
 @click.command("chain")
 @click.argument("agent")
-@click.option("--distribution", metavar="NAME|FILE", help="Another distribution than the present folder's.")
+@click.option("--distribution", metavar="NAME|FILE", help="The distribution; by default the current folder's.")
 @click.pass_context
 def chain(ctx: click.Context, agent: str, distribution: str | None) -> None:
     """Show the chains of AGENT: each processor, who brought it, what placed it, and whether it applies.
@@ -42,7 +42,7 @@ def chain(ctx: click.Context, agent: str, distribution: str | None) -> None:
 
 
 def _row(one: Placed, agent: BaseAgent) -> Json:
-    """One processor; `applies` is None where it does not ask about the agent."""
+    """One processor; `applies` is None if it does not ask about the agent."""
     # Only request and response processors ask about the agent.
     asks = isinstance(one.stage, (RequestProcessor, ResponseProcessor))
     applies_to = one.stage.applies_to if asks else None

@@ -193,7 +193,7 @@ async def _interruptible(
 def on_interrupt(action: Interrupt | None) -> None:
     """Set what Ctrl-C does from now on; None: it ends the program.
 
-    A second Ctrl-C, before the loop has run `action`, interrupts whatever blocks the loop (a tool, say).
+    A second Ctrl-C, before the loop has run `action`, interrupts whatever blocks the loop (such as a tool).
     """
     loop, pending = asyncio.get_running_loop(), False
 

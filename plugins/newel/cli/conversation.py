@@ -62,10 +62,10 @@ def continues(ctx: click.Context) -> bool:
 def conversation_options(command: Function) -> Function:
     """Declare the options of `Options`, and the AGENT argument before them."""
     decorators: tuple[Callable[[Function], Function], ...] = (
-        click.option("--distribution", metavar="NAME|FILE", help="Another distribution than the present folder's."),
+        click.option("--distribution", metavar="NAME|FILE", help="The distribution; by default the current folder's."),
         click.option("--sessions", metavar="URI", help="Where sessions are kept; by default .newel/sessions.db."),
         click.option("--model", metavar="ADDRESS", help="Another model for the root agent, such as demo: or echo:."),
-        click.option("--user", default=_USER, show_default=True, help="Whose session it is."),
+        click.option("--user", default=_USER, show_default=True, help="The user of the session."),
         click.option(
             "--continue",
             is_flag=True,
@@ -74,7 +74,9 @@ def conversation_options(command: Function) -> Function:
             help="Continue the session that was used last.",
         ),
         click.option(
-            "--session", metavar="ID", help="The session to start or to continue, or how its id begins; else a new one."
+            "--session",
+            metavar="ID",
+            help="The session to start or continue, or the beginning of its id; by default a new one.",
         ),
         click.argument("agent"),
     )

@@ -43,7 +43,7 @@ _CONDITION = re.compile(r"(<=|>=|==|!=|~=|<|>)\s*(\d+(?:\.\d+)*)")
 @click.option("--reach", is_flag=True, help="Open a connection to each service, too.")
 @click.pass_context
 def doctor(ctx: click.Context, reach: bool) -> None:
-    """Look at the folder's distribution, SDKs, keys and proxies. Ends with status 1 where something is wrong."""
+    """Look at the folder's distribution, SDKs, keys and proxies. Ends with status 1 if something is wrong."""
     startup = startup_of(ctx)
     facts: Json = {
         "distribution": startup.composition.distribution.name if startup.composition is not None else None,
@@ -140,7 +140,7 @@ def _version(package: str) -> str | None:
 
 
 def _where(name: str) -> str | None:
-    """Where a key is kept, never the key itself."""
+    """Where a key is kept, but never the key itself."""
     if os.environ.get(name, "").strip():
         return "environment"
     return key_store.names().get(name)

@@ -55,7 +55,7 @@ def _started(port: int) -> WireServer:
     try:
         return server.start()
     except OSError as error:
-        raise ConfigurationError(f"the port {port} cannot be used: {error}; choose another one") from error
+        raise ConfigurationError(f"the port {port} cannot be used: {error}; choose another port") from error
 
 
 def _fixed(words: str) -> Answer:

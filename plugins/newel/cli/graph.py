@@ -29,7 +29,7 @@ _SUFFIXES = {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "d
     "--format", "form", type=click.Choice(list(_WRITERS)), help="By default what the FILE ends in says, else mermaid."
 )
 @click.option("-o", "--output", metavar="FILE", help="Where to write; by default (or -) to stdout.")
-@click.option("--distribution", metavar="NAME|FILE", help="Another distribution than the present folder's.")
+@click.option("--distribution", metavar="NAME|FILE", help="The distribution; by default the current folder's.")
 @click.pass_context
 def graph(ctx: click.Context, agent: str, form: str | None, output: str | None, distribution: str | None) -> None:
     """Draw AGENT: its agents, tools and toolsets, and the edges and routes of its workflows.

@@ -44,7 +44,7 @@ def save(name: str, key: str, *, in_file: bool = False) -> str:
 
 
 def load() -> None:
-    """Put the keys into the environment, where their variables are not set."""
+    """Put the keys into the environment, if their variables are not set."""
     if not path().exists():
         return
     missing = {name: key for name, key in _stored().items() if not os.environ.get(name)}
@@ -86,7 +86,7 @@ def _write(keys: dict[str, str | None]) -> None:
 
 
 def _keyring() -> Keyring | None:
-    """The keyring, where it is installed and the system has one."""
+    """The keyring, if it is installed and the system has one."""
     try:
         keyring = import_module("keyring")
         backend = keyring.get_keyring()

@@ -23,7 +23,7 @@ def keys() -> None:
 @click.argument("name")
 @click.option("--file", "in_file", is_flag=True, help="Into a file of mode 0600, even if there is a keyring.")
 def set_key(name: str, in_file: bool) -> None:
-    """Keep the key NAME (OPENAI_API_KEY, say). It is asked for, or read from a pipe; never an argument."""
+    """Keep the key NAME (such as OPENAI_API_KEY). It is asked for, or read from a pipe; never an argument."""
     if not _NAME.fullmatch(name):
         raise ConfigurationError(f"{name!r} is not the name of a variable, such as ANTHROPIC_API_KEY")
     key = click.prompt(name, hide_input=True, err=True) if sys.stdin.isatty() else sys.stdin.readline()

@@ -37,7 +37,7 @@ def run_loop(work: Coroutine[object, object, T]) -> T:
 
 
 def leave(ended: SystemExit) -> NoReturn:
-    """End the process as `ended` says: at once where a thread would keep it alive."""
+    """End the process as `ended` says: at once if a thread would keep it alive."""
     here = threading.current_thread()
     if not any(one.is_alive() and not one.daemon for one in threading.enumerate() if one is not here):
         raise ended

@@ -10,7 +10,7 @@ from newel_compose import LOCK_FILE, compose, lock_of, select_distribution, writ
 
 
 @click.command("lock")
-@click.option("--distribution", metavar="NAME|FILE", help="The distribution to lock; by default the present folder's.")
+@click.option("--distribution", metavar="NAME|FILE", help="The distribution to lock; by default the current folder's.")
 def lock(distribution: str | None) -> None:
     """Write newel.lock: every plugin that takes part, with its version.
 

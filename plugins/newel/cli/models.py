@@ -17,7 +17,7 @@ from newel_kernel import Json, ModelCapabilities, NewelError
 
 @click.command("models")
 @click.argument("address", required=False)
-@click.option("--distribution", metavar="NAME|FILE", help="Another distribution than the present folder's.")
+@click.option("--distribution", metavar="NAME|FILE", help="The distribution; by default the current folder's.")
 @click.pass_context
 def models(ctx: click.Context, address: str | None, distribution: str | None) -> None:
     """List the providers of models; with ADDRESS, what that model can do and costs. JSON, unless on a terminal."""

@@ -20,7 +20,7 @@ _RESERVED = frozenset({"newel", "test", "tests"})
 
 @click.group("new")
 def new() -> None:
-    """Begin an agent, a plugin or a distribution, in a new folder here."""
+    """Create an agent, a plugin or a distribution in a new folder here."""
 
 
 @new.command("agent")

@@ -33,7 +33,7 @@ class Listing:
 
 
 _distribution = click.option(
-    "--distribution", metavar="NAME|FILE", help="Another distribution than the present folder's."
+    "--distribution", metavar="NAME|FILE", help="The distribution; by default the current folder's."
 )
 
 

@@ -25,7 +25,7 @@ class Lines(Protocol):
 
 
 class QuestionPrompt:
-    """Shows questions and, where there is a terminal, reads answers; each once, unless the user asks again."""
+    """Shows questions and, if there is a terminal, reads answers; each once, unless the user asks again."""
 
     def __init__(self, conversation: Conversation, at_terminal: bool) -> None:
         self._conversation = conversation

@@ -53,7 +53,7 @@ def run(
     conversation = converse(ctx, agent, options)
     transcript: Transcript = JsonLines() if as_json else Answer(stream)
     try:
-        with redirect_stdout(sys.stderr) if as_json else nullcontext():  # what tools print is no line of JSON
+        with redirect_stdout(sys.stderr) if as_json else nullcontext():  # what tools print is not a line of JSON
             status = run_loop(_run(conversation, text if text is not None else texts, transcript, stream))
     except RunFailedError as error:
         show_traceback(error)
@@ -68,9 +68,7 @@ def _text(ctx: click.Context, message: str | None, answered: bool) -> str:
     if message is None:
         raise click.UsageError("Missing argument 'MESSAGE'.", ctx)
     if answered:
-        raise ConfigurationError(
-            "give either a message or --answer, not both; what waits is answered in a turn of its own"
-        )
+        raise ConfigurationError("give either a message or --answer, not both: an answer is a turn of its own")
     raw = sys.stdin.buffer.read() if message == "-" else message.encode("utf-8", "surrogateescape")
     text = raw.decode("utf-8", "replace")
     if not text.strip():
@@ -87,7 +85,7 @@ async def _run(conversation: Conversation, text: str | dict[str, str], transcrip
         if await _waiting(conversation, tracked, not isinstance(text, str)):
             return status or WAITING
         if isinstance(transcript, Answer) and transcript.silent:
-            say("note: the agent gave no answer; it produced no text", err=True)
+            say("note: the agent produced no text", err=True)
         return status
     finally:
         await conversation.close()

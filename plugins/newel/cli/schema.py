@@ -13,7 +13,7 @@ _SCHEMAS = {"any": file_schema, "agent": agent_schema, "app": app_schema}
 
 @click.command("schema")
 @click.option("--kind", type=click.Choice(list(_SCHEMAS)), default="any", show_default=True, help="For which files.")
-@click.option("--distribution", metavar="NAME|FILE", help="Another distribution than the present folder's.")
+@click.option("--distribution", metavar="NAME|FILE", help="The distribution; by default the current folder's.")
 @click.pass_context
 def schema(ctx: click.Context, kind: str, distribution: str | None) -> None:
     """Print the JSON schema (draft 2020-12) of agent and app files, with the installed tools and agent types.

@@ -17,8 +17,8 @@ from newel_kernel import ConfigurationError, Event, Log, Session
 @click.command("fork")
 @session_options
 @click.argument("session_id")
-@click.option("--as", "new_id", metavar="ID", help="The id of the new session; else a new one.")
-@click.option("--events", type=click.IntRange(0), metavar="N", help="Only the first N events; else all.")
+@click.option("--as", "new_id", metavar="ID", help="The id of the new session; by default a random one.")
+@click.option("--events", type=click.IntRange(0), metavar="N", help="Only the first N events; by default all.")
 @click.pass_context
 def fork(
     ctx: click.Context,
@@ -61,8 +61,10 @@ def fork(
 @click.command("rewind")
 @session_options
 @click.argument("session_id")
-@click.option("--turns", type=click.IntRange(1), metavar="N", help="How many of the last turns; by default 1.")
-@click.option("--before", metavar="ID", help="Back to before this invocation; its id may be cut short.")
+@click.option(
+    "--turns", type=click.IntRange(1), metavar="N", help="How many of the last turns to rewind; by default 1."
+)
+@click.option("--before", metavar="ID", help="Rewind to before this invocation; its id may be abbreviated.")
 @click.pass_context
 def rewind(
     ctx: click.Context,
@@ -119,7 +121,7 @@ def _turn(session: Session, begun: dict[str, Event], before: str) -> str:
 @session_options
 @click.argument("session_id")
 @click.option(
-    "--keep", type=click.IntRange(0), default=10, show_default=True, metavar="N", help="Leave the last N events."
+    "--keep", type=click.IntRange(0), default=10, show_default=True, metavar="N", help="Keep the last N events."
 )
 @click.option("--model", metavar="ADDRESS", help="Another model for the root agent, which writes the summary.")
 @click.pass_context

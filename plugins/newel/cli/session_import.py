@@ -31,7 +31,12 @@ if TYPE_CHECKING:
 @click.option("--user", metavar="ID", help="Only sessions of this user.")
 @click.option("--session", metavar="ID", help="Only sessions of this id.")
 @click.option("--dry-run", is_flag=True, help="Read everything, and write nothing.")
-@click.option("--time-zone", default="UTC", metavar="NAME", help="Of times that releases before 1.22 wrote; else UTC.")
+@click.option(
+    "--time-zone",
+    default="UTC",
+    metavar="NAME",
+    help="The time zone of times that releases before 1.22 wrote; by default UTC.",
+)
 @click.option("--sessions", metavar="URI", help="Where sessions are kept; by default .newel/sessions.db.")
 @click.pass_context
 def import_sessions(
@@ -47,7 +52,7 @@ def import_sessions(
 ) -> None:
     """Take in FILES of `newel sessions export`, or bring the sessions of a google-adk database over.
 
-    Both are only read. Run again, it adds what is not there yet. It ends with status 1 where something of a database
+    Both are only read. Run again, it adds what is not there yet. It ends with status 1 if something of a database
     did not come over, and says what.
     """
     composition = composition_of(ctx, None)
@@ -116,7 +121,7 @@ def _show(report: Report, dry_run: bool) -> None:
     headings: tuple[tuple[str, list[Left]], ...] = (
         ("cannot be read, and is left out:", report.unreadable),
         ("belongs to no session, and is left out:", report.orphans),
-        ("is left as it is in the store:", report.conflicts),
+        ("is unchanged in the store:", report.conflicts),
         ("was repaired:", report.repaired),
     )
     for heading, rows in headings:

@@ -25,7 +25,7 @@ from newel_kernel import ConfigurationError, Session, seam
 
 @click.group("sessions")
 def sessions() -> None:
-    """Look at the stored sessions of AGENT. An id may be cut short where it stays the only one."""
+    """Look at the stored sessions of AGENT. An id may be shortened as long as it is unique."""
 
 
 for _command in (import_sessions, fork, rewind, compact, delete, vacuum, backup):
@@ -58,7 +58,7 @@ def list_sessions(ctx: click.Context, agent: str, user: str | None, sessions: st
 @click.argument("session_id")
 @click.pass_context
 def show(ctx: click.Context, agent: str, session_id: str, user: str | None, sessions: str | None) -> None:
-    """Show what was said in a session, as a chat does; JSON lines where no terminal reads it."""
+    """Show what was said in a session, as a chat does; JSON lines unless stdout is a terminal."""
     session = with_sessions(ctx, agent, user, sessions, lambda stored: stored.whole(session_id))
     if not to_terminal():
         for event in session.events:
@@ -91,7 +91,7 @@ def export(
 def verify(
     ctx: click.Context, agent: str, session_ids: tuple[str, ...], user: str | None, sessions: str | None
 ) -> None:
-    """Check sessions (all, where none is named): their sequence, calls and results, and state. Status 1: a problem."""
+    """Check sessions (all, if none is named): their sequence, calls and results, and state. Status 1: a problem."""
 
     async def work(stored: Stored) -> list[tuple[Session, list[str]]]:
         targets = [await stored.named(id_) for id_ in session_ids] if session_ids else await stored.listed()

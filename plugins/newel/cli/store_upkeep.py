@@ -38,9 +38,9 @@ def delete(
     dry_run: bool,
     yes: bool,
 ) -> None:
-    """Delete sessions of AGENT and their artifacts. One that has a run is refused, or left where an age is given.
+    """Delete sessions of AGENT and their artifacts. One that has a run is refused, or left if an age is given.
 
-    With --sessions of another place, which may be a copy, artifacts go only where --artifacts is given.
+    With --sessions of another place, which may be a copy, artifacts go only if --artifacts is given.
     """
     if bool(session_ids) == (older_than is not None):
         raise ConfigurationError("name the sessions to delete, or say --older-than AGE, and not both")

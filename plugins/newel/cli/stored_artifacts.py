@@ -77,6 +77,6 @@ def _names_artifacts(stored: Stored) -> bool:
 
 
 def _opened(source: AgentSource, composition: Composition, uri: str | None) -> Any:
-    """The store, or None where there is none."""
+    """The store, or None if there is none."""
     own = getattr(source.app, "artifact_service", None) if uri is None else None
     return own or composition.open_service(ArtifactBackend, uri)

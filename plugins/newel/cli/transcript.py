@@ -151,7 +151,7 @@ class Dialogue:
         self._tools(event)
 
     def end(self) -> int:
-        """Failures were shown where they happened."""
+        """Failures were shown if they happened."""
         if bill := self._bill.line():
             say(f"({bill})", dim=True)
         return 0
@@ -192,7 +192,7 @@ def shown_text(event: Event) -> str:
 
 
 def as_json(value: object) -> str:
-    """A graph's output that is no text, as JSON."""
+    """A graph's output that is not a text, as JSON."""
     return json.dumps(to_jsonable_python(value, fallback=str), ensure_ascii=False)
 
 

@@ -11,7 +11,7 @@ _PIECES = re.compile(r"\n|[^\S\n]+|\S+")
 
 
 class WordWrap:
-    """Breaks lines at the terminal's width. If the output is no terminal, text passes as it is.
+    """Breaks lines at the terminal's width. If the output is not a terminal, text passes unchanged.
 
     Each chunk is written at once: a word that turns out too long for its line is taken back and begins the next one.
     """

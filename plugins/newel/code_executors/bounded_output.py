@@ -46,5 +46,5 @@ class Output:
             self._dropped += len(tail) - len(self._tail)
 
     def text(self) -> str:
-        """The collected text, with a note where something was left out."""
+        """The collected text, with a note if something was left out."""
         return "".join(self._head) + (_note(self._dropped) if self._dropped else "") + self._tail

@@ -26,7 +26,7 @@ class CodeExecutionUtils:
 
     @staticmethod
     def get_encoded_file_content(data: bytes) -> bytes:
-        """`data` as base64; data that already is base64 stays as it is."""
+        """`data` as base64; data that already is base64 is unchanged."""
         try:
             if base64.b64encode(base64.b64decode(data)) == data:
                 return data

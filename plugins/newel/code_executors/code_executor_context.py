@@ -35,7 +35,7 @@ class CodeExecutorContext:
         return {_CONTEXT: dict(self._state.get(_CONTEXT) or {})}
 
     def get_execution_id(self) -> str | None:
-        """The id of the stateful environment, where there is one."""
+        """The id of the stateful environment, if there is one."""
         execution_id: str | None = (self._state.get(_CONTEXT) or {}).get(_EXECUTION_ID)
         return execution_id
 

@@ -74,7 +74,7 @@ class ContainerCodeExecutor(BaseCodeExecutor):
     def execute_code(
         self, invocation_context: InvocationContext, code_execution_input: CodeExecutionInput
     ) -> CodeExecutionResult:
-        """Run the code; `stderr` is set where it failed or ran out of time."""
+        """Run the code; `stderr` is set if it failed or ran out of time."""
         with self._starting:
             if self._container is None:
                 self._container = self._start()

@@ -43,7 +43,7 @@ class UnsafeLocalCodeExecutor(BaseCodeExecutor):
     def execute_code(
         self, invocation_context: InvocationContext, code_execution_input: CodeExecutionInput
     ) -> CodeExecutionResult:
-        """Run the code; `stderr` is set where it failed or ran out of time."""
+        """Run the code; `stderr` is set if it failed or ran out of time."""
         with tempfile.TemporaryDirectory(prefix="newel-code-", ignore_cleanup_errors=True) as folder:
             process = _started(code_execution_input.code, folder)
             printed, failed = Output(), Output()

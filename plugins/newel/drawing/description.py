@@ -30,7 +30,7 @@ _COMPOSITE = (SequentialAgent, LoopAgent, ParallelAgent)
 def picture_of(agent: BaseAgent) -> Picture:
     """The picture of `agent` and of everything in it.
 
-    An agent that is met again (as the tool of two others, say) is drawn once, where it was met first.
+    An agent that is met again (such as the tool of two others) is drawn once, where it was met first.
     """
     picture = Picture(name=agent.name)
     reader = _Reader(picture)
@@ -69,7 +69,7 @@ class _Reader:
         return box
 
     def _parts(self, agent: BaseAgent, box: str, frame: str | None) -> None:
-        """The tools and the sub-agents of an agent, beside it."""
+        """The tools and the sub-agents of an agent, next to it."""
         children = {id(child) for child in agent.sub_agents}
         tools = getattr(agent, "tools", None)
         for tool in tools if isinstance(tools, (list, tuple)) else ():

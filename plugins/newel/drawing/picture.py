@@ -36,7 +36,7 @@ class Relation(StrEnum):
     AGAIN = "again"
 
 
-#: The boxes that hang on another box and are no steps.
+#: The boxes that hang on another box and are not steps.
 _TOOLS = (Kind.TOOL, Kind.TOOLSET)
 
 

@@ -58,7 +58,7 @@ class AgentPlan(ModelPlan):
         self.check(kind)
 
     def _is_agent_class(self, kind: object) -> TypeGuard[type[BaseModel]]:
-        """Whether `kind` is a class of agents, or has a base of installed types that are no agents (graphs)."""
+        """Whether `kind` is a class of agents, or has a base of installed types that are not agents (graphs)."""
         installed = [owned.item.load() for owned in self.place.app.installed(AgentType).values()]
         wider = {base for one in installed if not issubclass(one, BaseAgent) for base in one.__mro__}
         bases = {base for base in wider if issubclass(base, BaseModel)} - {BaseModel}

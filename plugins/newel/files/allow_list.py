@@ -28,7 +28,7 @@ _INIT = "__init__.py"
 class AppCode:
     """The Python modules of an app's folder.
 
-    sys.path stays as it is. The folder is a package under the name by which Python finds it, else under a
+    sys.path does not change. The folder is a package under the name by which Python finds it, else under a
     unique name: two apps of one name never see each other's modules.
     """
 
@@ -175,7 +175,7 @@ class AppCode:
         return file is not None and is_own(file, self.project)
 
     def _check_own(self, value: object, attribute: str, module: ModuleType, name: str) -> None:
-        """Refuse what a module merely imports, unless it exports it: ``from os import system`` is no tool."""
+        """Refuse what a module merely imports, unless it exports it: ``from os import system`` is not a tool."""
         if inspect.ismodule(value):
             raise ConfigurationError(f"{name!r} is not allowed: {attribute!r} is a module; name something in it")
         if not (inspect.isclass(value) or inspect.isroutine(value)):
@@ -194,7 +194,7 @@ def _file_of(module: ModuleType | None) -> Path | None:
 
 
 def _make_package(name: str, folder: Path) -> None:
-    """Put the folder into sys.modules as a package; its __init__ runs, where it has one."""
+    """Put the folder into sys.modules as a package; its __init__ runs, if it has one."""
     init = folder / _INIT
     if init.is_file():
         spec = spec_from_file_location(name, init, submodule_search_locations=[str(folder)])

@@ -32,7 +32,7 @@ Factory = Callable[[], object]
 
 
 class Plan(Protocol):
-    """The factory of an agent, with the agent's name where the file has one."""
+    """The factory of an agent, with the agent's name if the file has one."""
 
     @property
     def name(self) -> str | None:
@@ -156,14 +156,14 @@ class Place:
     def items(self) -> list[Place]:
         """The places of a list's items."""
         if not isinstance(self.value, list):
-            raise self.error(f"{self.key}: a list is expected, not {kind_of(self.value)}; start each item with `- `")
+            raise self.error(f"{self.key}: expected a list, not {kind_of(self.value)}; start each item with `- `")
         return [self.child(index, item) for index, item in enumerate(self.value)]
 
     def text(self) -> str:
         """The value, which must be a text."""
         if isinstance(self.value, str):
             return self.value
-        raise self.error(f"{self.key}: a text is expected, not {kind_of(self.value)}; put it in quotes")
+        raise self.error(f"{self.key}: expected a string, not {kind_of(self.value)}; put it in quotes")
 
     def parsed(self, model: type[M], value: object = None, *, also: Iterable[str] = ()) -> M:
         """The value (or `value`, a part of it) as an instance of `model`; problems are reported with their lines.
@@ -177,7 +177,7 @@ class Place:
         raise self.file.document.errors(faults)
 
     def apart(self) -> Place:
-        """This place, for agents that are no part of its tree: a tool's agent may be the tool of several."""
+        """This place, for agents that are not part of its tree: a tool's agent may be the tool of several."""
         return replace(self, file=replace(self.file, names={}))
 
     def claim(self, name: str, *below: str) -> None:

@@ -53,7 +53,7 @@ def read_document(file: Path) -> Document:
     document = Document(file, data, lines)
     for key in data:
         if not isinstance(key, str):
-            raise document.error((str(key),), f"the key {key!r} is not a text; an agent file has keys such as `name`")
+            raise document.error((str(key),), f"the key {key!r} is not a string; an agent file has keys such as `name`")
     values = interpolate(data, (), document.error, document.variables)
     assert isinstance(values, dict)
     return Document(file, values, lines, document.variables)

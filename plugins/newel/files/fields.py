@@ -65,7 +65,7 @@ def read_schema(place: Place) -> Factory:
     def make_schema() -> object:
         schema = make()
         if inspect.isroutine(schema):
-            raise place.error(f"{place.key}: a class is expected, not a function; name a pydantic class of the app")
+            raise place.error(f"{place.key}: expected a class, not a function; name a pydantic class of the app")
         return schema
 
     return make_schema
@@ -111,7 +111,7 @@ def read_content(place: Place) -> Factory:
 def read_generation(place: Place) -> Factory:
     """The configuration of model calls."""
     if not isinstance(place.value, Mapping):
-        raise place.error(f"{place.key}: a mapping is expected, such as `temperature: 0.2` on a line of its own")
+        raise place.error(f"{place.key}: expected a mapping, such as `temperature: 0.2` on a line of its own")
     return Constant(place.parsed(GenerateContentConfig))
 
 
@@ -147,7 +147,7 @@ _BY_BASE: dict[type, FieldKind] = {BaseAgent: _AGENT, BaseTool: _TOOL, BaseTools
 
 
 def kind_by_annotation(annotation: object) -> FieldKind | None:
-    """The kind of a value that is no plain data: an agent, a tool, a model, a function, a class, or a list of those."""
+    """The kind of a value other than plain data: an agent, a tool, a model, a function, a class, or a list of those."""
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType, Annotated):
         return next(filter(None, map(kind_by_annotation, inner)), None)

@@ -18,13 +18,13 @@ from newel.files.nodes import DEFAULT, START, Node, read_node
 from newel_kernel import did_you_mean
 
 _ENDS = {"from": "from", "from_node": "from", "to": "to", "to_node": "to", "route": "route"}
-#: The keys that make a mapping in a chain a node, where it could be a map of routes.
+#: The keys that make a mapping in a chain a node, if it could be a map of routes.
 _NODE_KEYS = {"agent_class", "config_path", "function", "func", "func_code", "tool"}
 _AGENT_KEYS = {"model", "instruction", "description", "tools", "sub_agents"}
 
 
 def read_edges(place: Place) -> Factory:
-    """The edges of a workflow, with the nodes beside them under `nodes`."""
+    """The edges of a workflow, with the nodes listed under `nodes`."""
     graph = _Graph()
     nodes = place.sibling("nodes")
     if nodes is not None:

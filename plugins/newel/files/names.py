@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 def read_code(place: Place) -> Factory:
-    """A ``module.attribute`` of the app, with the arguments of its call where it has any."""
+    """A ``module.attribute`` of the app, with the arguments of its call if it has any."""
     config = place.parsed(CodeConfig)
     find = importer(place, config.name)
     return lambda: evaluate(place, config, find())
@@ -135,7 +135,7 @@ def plan_file(place: Place, config_path: str) -> Plan:
     real, above = file.resolve(), place.file.above
     if real in above:
         circle = " -> ".join(path.name for path in (*above[above.index(real) :], real))
-        raise place.error(f"agent files refer to each other in a circle ({circle}); remove one reference")
+        raise place.error(f"agent files refer to each other in a cycle ({circle}); remove one reference")
     if len(above) >= MAX_DEPTH:
         raise place.error(f"agent files refer to each other deeper than {MAX_DEPTH} levels; flatten the tree")
     other = SourceFile(place.app, place.app.read(file), (*above, real), place.file.names)
@@ -152,7 +152,7 @@ def _file_of_app(place: Place, config_path: str) -> Path:
     if not file.resolve().is_relative_to(place.app.folder):
         raise place.error(f"{key} {config_path!r} is a link out of the app's folder; copy it there")
     if file.suffix not in SUFFIXES or not file.is_file():
-        missing = place.error(f"{key} {config_path!r}: there is no such YAML file beside {here.name}; create it")
+        missing = place.error(f"{key} {config_path!r}: there is no such YAML file next to {here.name}; create it")
         raise AgentFileMissingError(str(missing))
     return file
 

@@ -65,7 +65,7 @@ def read_node(place: Place, name: str | None) -> Node:
         raise place.error(f"a node is a name, a file or a mapping, not {kind_of(value)}")
     kind = value.get("agent_class")
     subjects = [key for key in _SUBJECTS if key in value]
-    # An agent described here may be of a class that has options as fields: another graph, say.
+    # An agent described here may be of a class that has options as fields: such as another graph.
     own = () if subjects or kind == "JoinNode" else _fields_of(place, value)
     spellings = {key: _ALSO.get(key, key) for key in value if isinstance(key, str)}
     option_keys = {key: option for key, option in spellings.items() if option in OPTIONS and key not in own}
@@ -109,12 +109,12 @@ def _join(place: Place, name: str | None, rest: Mapping[str, object], options: J
 
 def _of_subject(place: Place, name: object, subject: str, value: object, options: Json) -> Node:
     if name is not None and not isinstance(name, str):
-        raise place.error(f"name: a text is expected, not {kind_of(name)}; put it in quotes", "name")
+        raise place.error(f"name: expected a string, not {kind_of(name)}; put it in quotes", "name")
     below = place.child(subject, value)
     here = below if below.steps in place.file.document.lines else replace(place, value=value)
     if subject == "config_path":
         if not isinstance(value, str):
-            raise here.error(f"config_path: a text is expected, not {kind_of(value)}")
+            raise here.error(f"config_path: expected a string, not {kind_of(value)}")
         plan = plan_file(here, value)
         return Node(name or plan.name, place, plan, options)
     code = value.get("name") if isinstance(value, Mapping) else value

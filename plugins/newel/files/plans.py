@@ -19,20 +19,20 @@ from newel_kernel import Json, NewelError
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The meaning of a file's keys, besides the fields of the model that it describes."""
+    """The meaning of a file's keys, apart from the fields of the model that it describes."""
 
     fields: Mapping[str, FieldKind]
     #: Other spellings of a field.
     spellings: Mapping[str, str]
     #: Keys that belong to a field, whose reader takes them.
     companions: Mapping[str, str] = field(default_factory=dict)
-    #: Keys that are no fields.
+    #: Keys that are not fields.
     further: tuple[str, ...] = ()
     #: What the file is called in messages; by default the model's name.
     noun: str = ""
 
     def kind_of(self, model: type[BaseModel], name: str) -> FieldKind | None:
-        """The kind of a field of `model`; None where it is plain data."""
+        """The kind of a field of `model`; None if it is plain data."""
         return self.fields.get(name) or kind_by_annotation(model.model_fields[name].annotation)
 
     def keys_of(self, model: type[BaseModel]) -> set[str]:

@@ -33,7 +33,7 @@ class ArgumentConfig(BaseModel):
 
 
 class CodeConfig(BaseModel):
-    """A tool or a callable by name, with the arguments of its call where it has any.
+    """A tool or a callable by name, with the arguments of its call if it has any.
 
     In a file: the name alone, ``{name, args: {key: value}}`` or ``{name, args: [{name, value}]}``.
     """

@@ -152,7 +152,7 @@ SHAPES: dict[str, Shape] = {
                 **several(
                     any_of(
                         ref("node"),
-                        {"description": "Nodes side by side.", **several(ref("node"))},
+                        {"description": "Nodes that run concurrently.", **several(ref("node"))},
                         {
                             "description": "Route: node; DEFAULT is for every other route.",
                             "type": "object",

@@ -33,7 +33,7 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\
 
 #: Hints for messages of the parser that say little.
 _HINTS = {
-    "mapping values are not allowed here": "; put a text with a colon in quotes, or fix the indentation",
+    "mapping values are not allowed here": "; put a string with a colon in quotes, or fix the indentation",
     "found character '\\t' that cannot start any token": "; indent with spaces",
     "but found another document": ": remove the line `---`",
 }
@@ -147,7 +147,7 @@ def _value(node: yaml.Node, steps: Steps, lines: dict[Steps, int]) -> object:
 
 def _key(node: yaml.Node) -> object:
     if not isinstance(node, yaml.ScalarNode) or (key := _scalar(node)) is None:
-        raise _fault("a key is a text, not a list, a mapping or nothing; put it in quotes", node)
+        raise _fault("a key must be a string, not a list, a mapping or nothing; put it in quotes", node)
     if key == "<<" and node.style is None:
         raise _fault("merge keys (<<) are not allowed; write the values out", node)
     return key

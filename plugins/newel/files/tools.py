@@ -16,7 +16,7 @@ from newel.tools.refinement import Refinement, refined, refined_toolset
 from newel.tools.tool_configs import ToolArgsConfig
 from newel_kernel import BaseAgent, BaseTool, BaseToolset, ConfigurationError
 
-#: The key of the tool to which the other keys beside it apply.
+#: The key of the tool to which the other keys of the mapping apply.
 SUBJECT = "tool"
 CONFIRMATION = "require_confirmation"
 
@@ -140,7 +140,7 @@ def _function(place: Place, key: str) -> Factory:
     assert isinstance(place.value, Mapping)
     value = place.value[key]
     if not isinstance(value, str):
-        raise place.error(f"{key}: true, false or a function as module.name is expected, not {kind_of(value)}", key)
+        raise place.error(f"{key}: expected true, false or a function as module.name, not {kind_of(value)}", key)
     find = importer(place, value, key)
 
     def make() -> object:

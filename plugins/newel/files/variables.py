@@ -11,7 +11,7 @@ from newel_kernel import AgentConfigError
 
 _REFERENCE = re.compile(r"\$(?:(?P<escaped>\$)(?=\{)|\{(?P<name>[^{}]*)\}|(?P<open>\{))")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-#: Shorter values are no secrets, and hiding them would garble every message.
+#: Shorter values are hardly secrets, and hiding them would garble every message.
 _SHORTEST = 4
 #: The shortest piece of a value that is hidden if a message shows the value cut short.
 _PIECE = 8

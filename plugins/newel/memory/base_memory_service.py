@@ -16,7 +16,7 @@ MOST = 1000
 
 
 class SearchMemoryResponse(BaseModel, defer_build=True):
-    """What a search found, best first where the service ranks."""
+    """What a search found, best first if the service ranks."""
 
     memories: list[MemoryEntry] = Field(default_factory=list)
 
@@ -57,6 +57,6 @@ class BaseMemoryService(ABC):
 
 
 def check_limit(limit: int) -> None:
-    """Raise ConfigurationError where a search cannot return `limit` entries."""
+    """Raise ConfigurationError if a search cannot return `limit` entries."""
     if not isinstance(limit, int) or not 0 < limit <= MOST:
         raise ConfigurationError(f"limit={limit!r}: a search gives 1 to {MOST} entries")

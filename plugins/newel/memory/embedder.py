@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 class Embedder(ABC):
-    """Turns texts into vectors of `dimension` numbers, near each other where the texts mean the same.
+    """Turns texts into vectors of `dimension` numbers, near each other if the texts mean the same.
 
     `name` says what made a vector: the model with its version, and whatever else changes its vectors. A memory stores
     it with the dimension and refuses another one's. The dimension is a multiple of 8.

@@ -14,24 +14,24 @@ _LARGEST = 8192
 
 
 def check_embedder(embedder: Embedder) -> None:
-    """Raise ConfigurationError where an embedder does not say what its vectors are."""
+    """Raise ConfigurationError if an embedder does not say what its vectors are."""
     if not isinstance(embedder, Embedder):
-        raise ConfigurationError(f"{type(embedder).__name__} is not an Embedder: it has to be a subclass of it")
+        raise ConfigurationError(f"{type(embedder).__name__} is not an Embedder: it must be a subclass")
     if not isinstance(embedder.name, str) or not embedder.name:
-        raise ConfigurationError(f"the embedder {type(embedder).__name__} has no name: it identifies its vectors")
+        raise ConfigurationError(f"the embedder {type(embedder).__name__} has no name: the name identifies its vectors")
     if not 0 < embedder.dimension <= _LARGEST or embedder.dimension % 8:
         raise ConfigurationError(
-            f"the embedder {embedder.name!r} has {embedder.dimension} dimensions: it has to be a multiple of 8 up to "
+            f"the embedder {embedder.name!r} has {embedder.dimension} dimensions: it must have a multiple of 8, up to "
             f"{_LARGEST}"
         )
     if embedder.batch < 1:
         raise ConfigurationError(
-            f"the embedder {embedder.name!r} takes {embedder.batch} texts at once: it has to be at least 1"
+            f"the embedder {embedder.name!r} takes {embedder.batch} texts at once: it must take at least 1"
         )
 
 
 def needed(embedder: Embedder | None) -> Embedder:
-    """The embedder of a conversion; raises ConfigurationError where there is none."""
+    """The embedder of a conversion; raises ConfigurationError if there is none."""
     if embedder is None:
         raise ConfigurationError("reindex() makes vectors: open the memory with an embedder")
     return embedder
@@ -68,7 +68,7 @@ async def question_vector(embedder: Embedder | None, query: str) -> array[float]
 
 
 def _checked(vectors: Sequence[Sequence[float]], embedder: Embedder, expected: int) -> list[array[float]]:
-    """Vectors as numbers of 32 bits; raises MemoryStoreError where they are not what the embedder says."""
+    """Vectors as numbers of 32 bits; raises MemoryStoreError if they are not what the embedder says."""
     if len(vectors) != expected:
         raise MemoryStoreError(f"the embedder {embedder.name!r} gave {len(vectors)} vectors for {expected} texts")
     result = []

@@ -26,7 +26,7 @@ def weight(count: int, entries: int) -> float:
 
 
 def depth(most: int) -> int:
-    """How many entries to rank by words, and by vectors, where `most` are asked for."""
+    """How many entries to rank by words, and by vectors, if `most` are asked for."""
     return max(most, _DEPTH)
 
 

@@ -47,5 +47,5 @@ class MemoryFilter(BaseModel, defer_build=True):
 
 
 def same_value(one: object, other: object) -> bool:
-    """Whether two values are the same in JSON, where True is no number and 1.0 is 1."""
+    """Whether two values are the same in JSON: True is not a number, and 1.0 equals 1."""
     return isinstance(one, bool) == isinstance(other, bool) and one == other

@@ -26,7 +26,7 @@ class Row:
     is_event: bool
     author: str | None
     timestamp: str | None
-    #: The timestamp in seconds, where it is one.
+    #: The timestamp in seconds, if it is one.
     at: float | None
     content: bytes
     metadata: str
@@ -48,7 +48,7 @@ COLUMNS = "e.number, e.session, e.key, e.is_event, e.author, e.timestamp, e.cont
 
 
 def row_of_event(event: Event, metadata: Mapping[str, object] | None) -> Row | None:
-    """The row of an event; None where it says nothing."""
+    """The row of an event; None if it says nothing."""
     text = words_of(event.content)
     if event.content is None or not text:
         return None
@@ -107,7 +107,7 @@ def words_of(content: Content | None) -> str:
 
 
 def checked(names: Iterable[str | None]) -> None:
-    """Raise MemoryStoreError where a name is no text that can be stored."""
+    """Raise MemoryStoreError if a name is not a text that can be stored."""
     for name in names:
         try:
             (name or "").encode()

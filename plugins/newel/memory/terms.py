@@ -1,6 +1,6 @@
 """Terms: what a text is found by, in the index of one user; and the part of a text that matches a search.
 
-A term is a word, or where a script has no blanks between words, a run of two letters (Chinese, Japanese; Korean too,
+A term is a word or, if a script has no blanks between words, a run of two letters (Chinese, Japanese; Korean too,
 whose words carry endings) or of three (Thai, Lao, Khmer, Burmese). SQLite's tokenizer `unicode61` folds case and
 diacritics. Each term begins with its user's number, so that no list in the index has entries of two users.
 """
@@ -80,7 +80,7 @@ def _words(text: str) -> list[str]:
 
 
 def _parts(word: str) -> Iterator[tuple[str, int]]:
-    """The word, cut where its script changes to or from one without blanks; each part with its terms' length, or 0."""
+    """The word, cut if its script changes to or from one without blanks; each part with its terms' length, or 0."""
     if word.isascii():
         yield word, 0
         return

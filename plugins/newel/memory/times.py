@@ -8,7 +8,7 @@ from newel_kernel import Event
 
 
 def time_of(event: Event) -> str | None:
-    """The local time of an event as ISO 8601; None where the calendar cannot hold it: it may be any number."""
+    """The local time of an event as ISO 8601; None if the calendar cannot hold it: it may be any number."""
     try:
         return datetime.fromtimestamp(event.timestamp).isoformat()
     except (ValueError, OverflowError, OSError):

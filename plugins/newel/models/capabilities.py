@@ -114,7 +114,7 @@ FACTS: tuple[tuple[str, str, str, Any], ...] = (
 
 @lru_cache(maxsize=512)
 def fact_of(provider: str, model: str, name: str) -> Any:
-    """A fact of a model; None where it is not known."""
+    """A fact of a model; None if it is not known."""
     rows = [row for row in FACTS if (row[0], row[2]) == (provider, name) and re.fullmatch(row[1], model)]
     return rows[-1][3] if rows else None
 

@@ -32,7 +32,7 @@ Responses = AsyncGenerator[LlmResponse, None]
 
 _RECORD = re.compile(r"record:(?P<file>[^:]+):(?P<address>.+)")
 _SECRET = re.compile(r".*(KEY|TOKEN|SECRET|PASSWORD)(_.*)?", re.I)
-#: Shorter values are no secrets, and masking them would garble texts.
+#: Shorter values are hardly secrets, and masking them would garble texts.
 _LEAST = 8
 
 

@@ -30,7 +30,7 @@ SPELLING = {
 _BY_NAME = frozenset(("properties", "$defs", "patternProperties"))
 _LISTS = frozenset(("anyOf", "oneOf", "allOf", "prefixItems"))
 _SINGLE = frozenset(("items", "additionalProperties", "not"))
-#: Keywords that annotate a schema: they stay beside an ``anyOf`` that is put around it.
+#: Keywords that annotate a schema: they stay next to an ``anyOf`` that is put around it.
 _ANNOTATIONS = ("title", "description", "default", "deprecated", "examples")
 
 
@@ -78,7 +78,7 @@ def allows_null(schema: Schema) -> bool:
 
 
 def referred(schema: Schema, root: Schema) -> Schema:
-    """`schema`, or the target of its reference into `root`; empty where the target does not exist."""
+    """`schema`, or the target of its reference into `root`; empty if the target does not exist."""
     seen: set[str] = set()
     while isinstance(ref := schema.get("$ref"), str) and ref not in seen:
         seen.add(ref)

@@ -28,5 +28,5 @@ class ConnectionLostError(ConnectionError):
 
     def __init__(self, message: str, code: int = 1006) -> None:
         super().__init__(message)
-        #: The close code of the WebSocket; 1006 where no close frame came.
+        #: The close code of the WebSocket; 1006 if no close frame came.
         self.code = code

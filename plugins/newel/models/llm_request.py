@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class _Stashed(Generic[T]):
-    """An attribute whose value is in the request's stash; None where it is not set."""
+    """An attribute whose value is in the request's stash; None if it is not set."""
 
     def __init__(self, key: Key[T | None]) -> None:
         self._key = key

@@ -1,4 +1,4 @@
-"""References: data in an instruction, which is sent beside it."""
+"""References: data in an instruction, which is sent separately."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class LLMRegistry:
 
     @classmethod
     def resolve(cls, model: str) -> type[BaseLlm]:
-        """The class that was registered for a name; raises ModelError where there is none."""
+        """The class that was registered for a name; raises ModelError if there is none."""
         match = cls.find(model)
         if match is None:
             raise ModelError(f"no class is registered for the model {model!r}; register one with LLMRegistry.register")

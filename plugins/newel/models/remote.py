@@ -77,7 +77,7 @@ class RemoteLlm(BaseLlm):
     def _answers(self, request: LlmRequest, stream: bool) -> Responses:
         """One request to the service, and its answer, as `BaseLlm.generate_content_async` describes it.
 
-        It makes one attempt, and raises ModelError where that fails.
+        It makes one attempt, and raises ModelError if that fails.
         """
 
 

@@ -55,7 +55,7 @@ def read_steps(text: str, source: str) -> list[Step]:
 
 
 def _places(text: str, count: int) -> list[int]:
-    """The line (from 0) where each step begins, in the block style of YAML; empty where the lines cannot be found."""
+    """The line (from 0) where each step begins, in the block style of YAML; empty if the lines cannot be found."""
     lines = text.splitlines()
     dashes = [(number, match) for number, line in enumerate(lines) if (match := _DASH.match(line))]
     if not dashes:

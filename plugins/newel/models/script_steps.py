@@ -34,12 +34,12 @@ EXPECTED = ("contents", "system", "tools", "user")
 #: A step has at most one of these; `raise`, `hang` and `malformed` may follow chunks.
 _ANSWERS = ("text", "call", "calls", "parts", "chunks", "response", "error")
 _ENDINGS = ("raise", "hang", "malformed")
-#: Key -> the keys, one of which must be beside it.
+#: Key -> the keys, one of which must come with it.
 _BESIDE = {"args": ("call",), "id": ("call",), "message": ("error",), "after": _ENDINGS}
 
 
 class ScriptedFault(ModelError):
-    """The failure that a step asked for, where it names no exception of its own."""
+    """The failure that a step asked for, if it names no exception of its own."""
 
 
 class StepError(ConfigurationError):
@@ -149,7 +149,7 @@ def _check_keys(spec: Mapping[str, Any]) -> None:
         raise StepError(f"{endings[0]!r} goes with 'chunks' only, not with {answers[0]!r}", endings[0])
     for key, others in _BESIDE.items():
         if key in spec and not any(other in spec for other in others):
-            raise StepError(f"{key!r} needs {' or '.join(map(repr, others))} beside it", key)
+            raise StepError(f"{key!r} needs {' or '.join(map(repr, others))} with it", key)
     if "after" in spec and "chunks" not in spec:
         raise StepError("'after' counts 'chunks', which the step does not have", "after")
     if not answers and not endings and not spec.get("delay"):
@@ -204,7 +204,7 @@ def _response(*parts: Part) -> LlmResponse:
 
 
 def malformed(how: Any) -> Any:
-    """A value that a broken provider might yield: one of MALFORMED, or `foreign` where `how` is just true."""
+    """A value that a broken provider might yield: one of MALFORMED, or `foreign` if `how` is just true."""
     how = "foreign" if how is True else how
     if how == "empty":
         return LlmResponse()

@@ -42,7 +42,7 @@ class ScriptedModel(OfflineLlm):
     """Plays `steps`, one per model call, and keeps a deep copy of each request in `requests`.
 
     A step is a text, an LlmResponse, a Part or FunctionCall, a list of parts and calls (one answer), a list of
-    texts (chunks: sent as partial responses where the request streams, then whole) or of responses (sent as
+    texts (chunks: sent as partial responses if the request streams, then whole) or of responses (sent as
     given), an exception, a number (seconds to wait before the next step), a mapping, or a callable of the
     request that returns (or awaits) any of these. A mapping has `text`, `call` with `args`, `calls`, `parts`,
     `chunks`, `response` or `error` with `message`; `delay`; `expect` (`user`, `system`, `tools`, `contents`);

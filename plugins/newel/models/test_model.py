@@ -27,7 +27,7 @@ def create(address: str) -> ToolTestModel:
 class ToolTestModel(OfflineLlm):
     """Calls each tool once per message: one per model call, or all in the first one with `parallel`.
 
-    The answer is JSON: ``{"tools": {name: result}}``, or a minimal value where the answer has a schema.
+    The answer is JSON: ``{"tools": {name: result}}``, or a minimal value if the answer has a schema.
     """
 
     model: str = "test:"
@@ -63,7 +63,7 @@ class ToolTestModel(OfflineLlm):
 
 
 def _waits(request: LlmRequest, name: str) -> bool:
-    """Whether the tool is one of the framework's own long-running ones (a question to the user, say)."""
+    """Whether the tool is one of the framework's own long-running ones (such as a question to the user)."""
     tool: Any = request.tools_dict.get(name)
     if tool is None or not tool.is_long_running:
         return False
@@ -72,7 +72,7 @@ def _waits(request: LlmRequest, name: str) -> bool:
 
 
 def summary(conversation: Conversation) -> dict[str, Any]:
-    """Each tool's result by its name; null where it has none yet."""
+    """Each tool's result by its name; null if it has none yet."""
     results: dict[str, Any] = {}
     for exchange in conversation.exchanges:
         response = exchange.response

@@ -35,7 +35,7 @@ class FetchError(NewelError, OSError):
 class Policy:
     """What may be fetched, and how much of it.
 
-    `allow` lists what may be reached besides public addresses: a host name, ``host:port``, an address or a
+    `allow` lists what may be reached in addition to public addresses: a host name, ``host:port``, an address or a
     network (``10.1.0.0/16``). `seconds` limits the whole fetch, redirects included.
     """
 

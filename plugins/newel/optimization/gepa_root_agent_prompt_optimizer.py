@@ -64,7 +64,7 @@ class GEPARootAgentPromptOptimizer(AgentOptimizer[UnstructuredSamplingResult, Ag
     async def optimize(
         self, initial_agent: BaseAgent, sampler: Sampler[UnstructuredSamplingResult]
     ) -> GEPARootAgentPromptOptimizerResult:
-        """Search until `max_metric_calls` examples were evaluated; a ConfigurationError where there is no text."""
+        """Search until `max_metric_calls` examples were evaluated; a ConfigurationError if there is no text."""
         agent = with_static_instruction(initial_agent)
         try:
             search = import_module("gepa").optimize

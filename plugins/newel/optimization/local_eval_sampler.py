@@ -1,4 +1,4 @@
-"""LocalEvalSampler: eval sets as examples; a case scores 1 where it passes, else 0."""
+"""LocalEvalSampler: eval sets as examples; a case scores 1 if it passes, else 0."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from newel_kernel import BaseAgent
 
 
 class LocalEvalSamplerConfig(BaseModel):
-    """Which sets and cases; validation is the training set where it is not set."""
+    """Which sets and cases; validation is the training set if it is not set."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -17,10 +17,10 @@ from newel_types import GenerateContentConfig
 
 _PROMPT = """You improve the instruction of an agent.
 
-The present instruction:
+The current instruction:
 {instruction}
 
-Of the examples that it was tried on, it passes this share: {score}
+It passes this share of the examples it was tried on: {score}
 
 Write a better instruction: keep what works, make clear what was unclear, and do not mention the examples. Answer with
 the instruction and nothing else.
@@ -80,10 +80,10 @@ class SimplePromptOptimizer(AgentOptimizer[UnstructuredSamplingResult, AgentWith
 
 
 def with_static_instruction(agent: BaseAgent) -> LlmAgent:
-    """`agent` as an LlmAgent whose instruction is a text; a ConfigurationError (a ValueError) where it is not one."""
+    """`agent` as an LlmAgent whose instruction is a text; a ConfigurationError (a ValueError) if it is not one."""
     if not isinstance(agent, LlmAgent) or not isinstance(agent.instruction, str):
         raise ConfigurationError(
-            f"the agent {agent.name!r} has no instruction that is a string; only such an instruction is optimised"
+            f"the agent {agent.name!r} needs an instruction that is a string; nothing else can be optimised"
         )
     return agent
 

@@ -28,12 +28,12 @@ Format:
 names the tool or tools it uses, and only tools that you have.
 - Actions: {ACTION_TAG} and the tool calls of the next step, with no arguments but those that a tool declares.
 - Reasoning: {REASONING_TAG} and, after each result, a short summary of where you stand and what comes next.
-- A new plan: {REPLANNING_TAG} and the changed list, where results show that the plan does not work.
+- A new plan: {REPLANNING_TAG} and the changed list, if results show that the plan does not work.
 - Final: {FINAL_ANSWER_TAG} and the answer, precise and in the form that the user asked for.
 
 Find facts out with the tools rather than from memory, and do not repeat a call whose result you already have. \
-Where the tools and the conversation cannot answer the question, say why under {FINAL_ANSWER_TAG} and ask for what \
-is missing. Ask back where the question is unclear."""
+If the tools and the conversation cannot answer the question, say why under {FINAL_ANSWER_TAG} and ask for what \
+is missing. Ask back if the question is unclear."""
 
 
 class PlanReActPlanner(BasePlanner):

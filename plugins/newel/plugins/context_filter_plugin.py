@@ -37,14 +37,14 @@ class ContextFilterPlugin(BasePlugin):
             try:
                 contents = self._filter(list(contents))
             except Exception:  # noqa: BLE001 - a plugin boundary: the whole context is better than no answer
-                _log.exception("the filter of %r failed; the context stays as it is", self.name)
+                _log.exception("the filter of %r failed; the context is unchanged", self.name)
                 return None
         llm_request.contents = contents
         return None
 
 
 def _start(contents: Sequence[Content], keep: int) -> int:
-    """Where the last `keep` invocations begin; earlier, where a result would lose its call."""
+    """Where the last `keep` invocations begin; earlier, if a result would lose its call."""
     starts = [
         index
         for index, content in enumerate(contents)

@@ -20,7 +20,7 @@ from newel_types import Content, Record
 class DebugLoggingPlugin(BasePlugin):
     """Appends one document per invocation to `output_path`. It holds messages, arguments and results: keep it safe.
 
-    The bytes of files are left out. Where the file does not exist it is made readable for its owner only.
+    The bytes of files are left out. A new file is readable for its owner only.
     """
 
     def __init__(

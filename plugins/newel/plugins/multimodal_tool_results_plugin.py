@@ -1,4 +1,4 @@
-"""MultimodalToolResultsPlugin: parts that a tool returns (an image, say) reach the model as they are."""
+"""MultimodalToolResultsPlugin: parts that a tool returns (such as an image) reach the model unchanged."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ class ReflectAndRetryModelPlugin(BasePlugin):
     """Asks the model again up to `max_retries` times; the pauses are `delay_seconds`, twice that, and so on.
 
     `retry_on` says which errors are worth it; None: all but the limit of calls. Each attempt counts as a call. The
-    answer of a retry comes whole, even where a stream was requested.
+    answer of a retry comes whole, even if a stream was requested.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ GLOBAL_SCOPE_KEY = "__global_reflect_and_retry_scope__"
 
 _AGAIN = """The call of `{tool}` failed: {error}
 Its arguments were: {args}
-This was failure {count}; after {most} in a row the tool is given up. Do not repeat the same call. Ask yourself whether
+This was failure {count}; after {most} in a row, stop using the tool. Do not repeat the same call. Ask yourself whether
 an argument is wrong or missing, whether something has to happen first, whether another tool or smaller steps would do,
 and whether the tool exists at all; then try again in another way."""
 _NO_MORE = """The call of `{tool}` failed: {error}

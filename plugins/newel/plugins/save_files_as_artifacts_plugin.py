@@ -21,7 +21,7 @@ _SAVED = Key[dict[str, dict[str, int]]]("saved files", dict)
 class SaveFilesAsArtifactsPlugin(BasePlugin):
     """Saves each file under its display name (``user:...``: for all sessions of the user); a note takes its place.
 
-    With `attach_file_reference` the model also gets the artifact's address, where its provider could fetch it. A file
+    With `attach_file_reference` the model also gets the artifact's address, if its provider could fetch it. A file
     that cannot be saved stays in the message.
     """
 
@@ -65,7 +65,7 @@ class SaveFilesAsArtifactsPlugin(BasePlugin):
         saved = callback_context.get_invocation_context().stash[_SAVED].pop(self._key, None)
         if saved:
             callback_context.actions.artifact_delta.update(saved)
-            callback_context.state[self._key] = {}  # without a change of the state there would be no event
+            callback_context.state[self._key] = {}  # without a change of the state no event would be stored
         return None
 
     @property
@@ -74,7 +74,7 @@ class SaveFilesAsArtifactsPlugin(BasePlugin):
 
 
 async def _reference(ctx: InvocationContext, filename: str, version: int, blob: Blob) -> list[Part]:
-    """The part that gives the artifact's address, where a provider could reach it."""
+    """The part that gives the artifact's address, if a provider could reach it."""
     stored = await _service(ctx).get_artifact_version(**_where(ctx), filename=filename, version=version)
     if stored is None or urlsplit(stored.canonical_uri).scheme.lower() not in _REACHABLE:
         return []

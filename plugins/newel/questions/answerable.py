@@ -10,7 +10,7 @@ from newel_types import Content, Part
 
 
 def check_answers(turn: Turn) -> None:
-    """Raise ConfigurationError where the message answers a call that does not wait for one; nothing is stored then."""
+    """Raise ConfigurationError if the message answers a call that does not wait for one; nothing is stored then."""
     if unknown := sorted(brief(str(id_)) for id_ in turn.answered if id_ not in turn.askers):
         raise ConfigurationError(f"the message answers tool call(s) {unknown} that the session does not have")
     problems = [problem for id_ in turn.answered if (problem := _problem(turn.log, id_)) is not None]
@@ -22,7 +22,7 @@ def check_answers(turn: Turn) -> None:
 
 
 def _problem(log: Log, call_id: str | None) -> str | None:
-    """Why the call cannot be answered. A question that was answered before is no problem: see `late_answers`."""
+    """Why the call cannot be answered. A question that was answered before is not a problem: see `late_answers`."""
     if (place := find_question(log, call_id)) is None:
         return f"the call {brief(str(call_id))!r} does not wait for an answer"
     position, question = place
@@ -39,7 +39,7 @@ def _problem(log: Log, call_id: str | None) -> str | None:
 
 
 def accepted(ctx: InvocationContext, turn: Turn) -> Content | None:
-    """The message without the answers that come too late; None where nothing is left of it.
+    """The message without the answers that come too late; None if nothing is left of it.
 
     Each response gets the name of the call that it answers: the name decides whether models see it.
     """

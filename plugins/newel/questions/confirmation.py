@@ -58,9 +58,9 @@ def _fields(response: Json) -> Json:
             try:
                 answer_fields = json.loads(answer_fields)
             except ValueError:
-                raise UnusableAnswerError('`response` is no JSON text; send {"confirmed": true} as it is') from None
+                raise UnusableAnswerError('`response` is not valid JSON; send {"confirmed": true}') from None
     if not isinstance(answer_fields, dict):
-        raise UnusableAnswerError('the answer is no object; send {"confirmed": true} or {"confirmed": false}')
+        raise UnusableAnswerError('the answer must be an object: send {"confirmed": true} or {"confirmed": false}')
     fields: Json = dict(answer_fields)
     for name in ("toolConfirmation", "tool_confirmation"):
         if isinstance(echo := fields.pop(name, None), dict):
@@ -72,6 +72,6 @@ def _check_same(echoed: Json, call: FunctionCall) -> None:
     for name, value in (("id", call.id), ("name", call.name), ("args", as_plain(call.args or {}))):
         if name in echoed and echoed[name] != value:
             raise UnusableAnswerError(
-                f"it approves another call than the one that was asked about: {name} differs. To run the call with "
+                f"it approves a call other than the one that was asked about: {name} differs. To run the call with "
                 f"other arguments, answer with confirmed: true and editedArgs"
             )

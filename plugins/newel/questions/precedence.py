@@ -1,7 +1,7 @@
 """Precedence: which answer to a question acts.
 
 The first stored answer does, in the order of the log, and the run that stored it is the one that acts. A later answer
-changes nothing: the first has been acted on, or the run that stored it may still be working. Only where that run is
+changes nothing: the first has been acted on, or the run that stored it may still be working. Only if that run is
 known to have ended and failed, a later answer is a request to go on with the first one.
 """
 
@@ -89,7 +89,7 @@ def overtaken(ctx: InvocationContext, log: Log) -> list[Question]:
 
 
 def answered_again(ctx: InvocationContext) -> list[str]:
-    """The ids of the questions that this run's message answers again, where the run of the first answer has failed."""
+    """The ids of the questions that this run's message answers again, if the run of the first answer has failed."""
     log = Log(ctx.session.events)
     places = _answered_by_others(ctx, log, _answered(ctx))
     return [question.id for first, question in places if not _is_late(ctx, log, first, question)]
@@ -115,7 +115,7 @@ def is_own(ctx: InvocationContext, event: Event) -> bool:
 def may_act(ctx: InvocationContext, log: Log, first: Event, question: Question) -> bool:
     """Whether this run may act on the question, whose first answer is `first`.
 
-    It may where it has stored that answer, where the run that stored it has ended, or where the caller resumes the
+    It may if it has stored that answer, if the run that stored it has ended, or if the caller resumes the
     invocation without an answer, as after a crash. Otherwise the question is left to the other run.
     """
     if is_acted_on(log, first, question):
@@ -194,7 +194,7 @@ def note_work(ctx: InvocationContext, work: Work) -> None:
 
 
 async def stored_log(ctx: InvocationContext) -> Log:
-    """The session's log as it is stored, where this run's view of it may be behind."""
+    """The session's log as it is stored, if this run's view of it may be behind."""
     session = ctx.session
     stored = await ctx.session_service.get_session(
         app_name=session.app_name, user_id=session.user_id, session_id=session.id
@@ -211,7 +211,7 @@ def refusal(ctx: InvocationContext, question: Question | None, call_id: str) -> 
         branch=question.branch if question is not None else ctx.branch,
         error_code="ANSWERED_BEFORE",
         error_message=(
-            f"The request {call_id} was answered before; this answer changes nothing, and nothing was run again. "
-            f"Where the run that took the first answer was interrupted, resume its invocation by the invocation's id."
+            f"The request {call_id} was answered before. This answer changes nothing, and nothing runs again. "
+            f"If the run that took the first answer was interrupted, resume that invocation by its id."
         ),
     )

@@ -14,7 +14,7 @@ from newel_kernel import Event, InvocationContext, Json, Log
 from newel_types import FunctionCall, FunctionResponse, as_plain, deep_copy
 
 #: In the arguments of a request for approval: the call, what its tool says, whether the call is repeated, and the owner
-#: of the lease under which it began, where that was never given back.
+#: of the lease under which it began, if that was never given back.
 CALL, CONFIRMATION, REPEATS, BEGUN_BY = "originalFunctionCall", "toolConfirmation", "repeats", "begunBy"
 #: An answer with a credential has one of these fields: an AuthConfig's, an AuthCredential's, or a text's.
 _CREDENTIAL_FIELDS = ("exchangedAuthCredential", "exchanged_auth_credential", "authType", "auth_type", "result")
@@ -172,7 +172,7 @@ def find_questions(log: Log, ids: Collection[str | None]) -> Iterator[tuple[int,
 
 
 def find_question(log: Log, call_id: str | None) -> tuple[int, Question] | None:
-    """The question with that call id and its position in the log; the latest, where the id was used for several.
+    """The question with that call id and its position in the log; the latest, if the id was used for several.
 
     It may be answered: `answers(log, call_id, position)` are the positions of the answers, of which the first counts.
     """

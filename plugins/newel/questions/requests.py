@@ -40,7 +40,7 @@ def input_request(call_id: str, message: str | None, payload: object, schema: Js
 def request_event(
     ctx: InvocationContext, requests: Sequence[FunctionCall], *, role: str | None = "user", scope: str | None = None
 ) -> Event:
-    """The event with which the agent that runs asks the user; in the isolation `scope`, where one is named."""
+    """The event with which the agent that runs asks the user; in the isolation `scope`, if one is named."""
     return Event(
         invocation_id=ctx.invocation_id,
         author=ctx.agent.name,

@@ -29,7 +29,7 @@ _SPELT: dict[str, Callable[[str], object]] = {
 def answer_value(question: str, response: Mapping[str, object], schema: Schema | None) -> object:
     """The answer in `response`: the value of its only entry `result` (text that is JSON is read as such), or all of it.
 
-    Raises ValueError where `schema`, a JSON schema, does not allow it; text that spells a number or a boolean
+    Raises ValueError if `schema`, a JSON schema, does not allow it; text that spells a number or a boolean
     which the schema asks for is taken as that.
     """
     value: object = dict(response)
@@ -94,7 +94,7 @@ def _any_of(value: object, options: list[Schema], root: Schema, where: str, prob
 
 
 def _read(value: object, kinds: list[str], where: str, problems: list[str]) -> object:
-    """What `value` spells, where it is the text of something of one of these types."""
+    """What `value` spells, if it is the text of something of one of these types."""
     for kind in kinds:
         if isinstance(value, str) and kind in _SPELT:
             try:

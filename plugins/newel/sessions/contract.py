@@ -33,11 +33,11 @@ class SessionStore(BaseSessionService):
 
     @abstractmethod
     async def append_out_of_band(self, *, app_name: str, user_id: str, session_id: str, event: Event) -> Event:
-        """Append beside a run of the session: at the end of the log, without making that run stale."""
+        """Append during a run of the session: at the end of the log, without making that run stale."""
 
     @abstractmethod
     async def tail(self, *, app_name: str, user_id: str, session_id: str, after: int) -> list[Event]:
-        """The committed events after the first `after`, in order; empty where the session does not exist."""
+        """The committed events after the first `after`, in order; empty if the session does not exist."""
 
     @abstractmethod
     async def fork(
@@ -49,11 +49,11 @@ class SessionStore(BaseSessionService):
         new_session_id: str | None = None,
         events: int | None = None,
     ) -> Session:
-        """A new session of the same user with the first `events` events of this one (all where None).
+        """A new session of the same user with the first `events` events of this one (all if None).
 
         Its state is the state after those events: keys that only later events wrote are gone; others keep their values,
         since they may be from the creation. ``app:`` and ``user:`` state is shared as always. A runner's `fork_session`
-        copies the artifacts, too. Raises SessionNotFoundError, and AlreadyExistsError where a session has the new id.
+        copies the artifacts, too. Raises SessionNotFoundError, and AlreadyExistsError if a session has the new id.
         """
 
     @abstractmethod
@@ -68,11 +68,11 @@ class SharedSessionStore(SessionStore):
 
     @abstractmethod
     async def claim(self, *, app_name: str, user_id: str, session_id: str, owner: str, ttl: float) -> Session | None:
-        """Take the session for `ttl` seconds: a view that holds the lease, or None where another owner has it."""
+        """Take the session for `ttl` seconds: a view that holds the lease, or None if another owner has it."""
 
     @abstractmethod
     async def renew(self, session: Session, *, ttl: float) -> None:
-        """Prolong the lease that the view holds; FencedError where another owner has taken it."""
+        """Prolong the lease that the view holds; FencedError if another owner has taken it."""
 
     @abstractmethod
     async def release(self, session: Session) -> None:

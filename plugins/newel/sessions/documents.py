@@ -57,7 +57,7 @@ def document_of(session: Session, begins_with: str) -> Json:
 
 
 def read_document(data: bytes) -> Document:
-    """The session of a document; raises ConfigurationError where `data` is not a document, or cannot be stored."""
+    """The session of a document; raises ConfigurationError if `data` is not a document, or cannot be stored."""
     try:
         parsed = from_json(data)
     except ValueError as error:
@@ -84,9 +84,9 @@ def read_document(data: bytes) -> Document:
 
 
 async def take_in(store: StoredSessionService, document: Document) -> bool:
-    """Add the session with its events in one transaction; False where the store already has it.
+    """Add the session with its events in one transaction; False if the store already has it.
 
-    Keys of ``app:`` and ``user:`` state are written only where they do not exist. Raises SessionError where the store
+    Keys of ``app:`` and ``user:`` state are written only if they do not exist. Raises SessionError if the store
     has a session of that id with other events.
     """
     key = document.key

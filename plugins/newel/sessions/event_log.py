@@ -32,7 +32,7 @@ if hasattr(os, "register_at_fork"):  # a thread that the child does not have may
 class EventLog(list[Event]):
     """The events of one session in append order; only a store extends it, with `grow`.
 
-    `number` is the store's own number of this session: a session that was deleted and created anew
+    `number` is the store's own number of this session: a session that was deleted and created again
     under the same id has another one. `cache` is what views share (see Session.cache).
     """
 
@@ -123,7 +123,7 @@ class LiveLogs:
         return self._used.get(key)
 
     def keep(self, key: Key, log: EventLog) -> EventLog:
-        """The one log of the session (`log`, where there was none); it now counts as used last."""
+        """The one log of the session (`log`, if there was none); it now counts as used last."""
         with _lock:
             present = self._used.get(key)
             if present is not None and present is not log and present.number >= log.number:

@@ -22,7 +22,7 @@ async def fork_session(
     new_session_id: str | None = None,
     events: int | None = None,
 ) -> Session:
-    """A new session with the first `events` events of one (all where None); see `SessionStore.fork`.
+    """A new session with the first `events` events of one (all if None); see `SessionStore.fork`.
 
     It gets copies of the artifact versions that these events and its state refer to, under the same numbers, so that
     either session can be deleted without the other. If copying fails there is no fork. Artifacts in a store of a

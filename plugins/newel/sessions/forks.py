@@ -19,7 +19,7 @@ def fork_length(source: Session, events: int | None) -> int:
 
 
 def around(events: Sequence[Event], count: int) -> tuple[int, int] | None:
-    """The nearest possible counts below and above, where the first `count` events have a call whose result comes later.
+    """The nearest possible counts below and above, if the first `count` events have a call whose result comes later.
 
     None: they have no such call. A call that waits for the user, or never got a result, does not count.
     """

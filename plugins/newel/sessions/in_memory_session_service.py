@@ -152,7 +152,7 @@ class InMemorySessionService(SessionStore):
         return list(stored.events[after:]) if stored is not None else []
 
     async def append_out_of_band(self, *, app_name: str, user_id: str, session_id: str, event: Event) -> Event:
-        """Append beside a run of the session: every view in this process follows."""
+        """Append during a run of the session: every view in this process follows."""
         view = await self.open(app_name=app_name, user_id=user_id, session_id=session_id)
         if view is None:
             raise SessionNotFoundError(f"the session {brief(session_id)!r} does not exist; the event is not stored")

@@ -9,10 +9,10 @@ from newel_kernel import Event, PairingError, brief, response_ids
 
 
 def check_pairing(events: Sequence[Event], event: Event, coming: Sequence[Event] = ()) -> None:
-    """Raise PairingError where an agent's `event` holds a result of a call that the session does not have.
+    """Raise PairingError if an agent's `event` holds a result of a call that the session does not have.
 
     A provider refuses such a history for ever, so it must not be written. A user's message may answer a call of
-    another session (an approval that arrives late, say); its receiver decides. `coming` are events that will follow
+    another session (such as an approval that arrives late); its receiver decides. `coming` are events that will follow
     `events`.
     """
     if event.content is None or event.author == "user":

@@ -16,7 +16,7 @@ _CHUNK = 500
 
 
 async def problems_of(store: BaseSessionService, session: Session) -> list[str]:
-    """The problems of a session that was listed; empty where there are none.
+    """The problems of a session that was listed; empty if there are none.
 
     In a whole session the events are numbered from 0 on without gaps, have unique ids, and can be read; every call has
     its result or waits, and every agent's result has its call; the session's own state has the values that the deltas
@@ -43,7 +43,7 @@ async def problems_of(store: BaseSessionService, session: Session) -> list[str]:
 
 
 def _form(value: object) -> object:
-    """The value, or its stored form where it has a NaN, which is not equal to itself."""
+    """The value, or its stored form if it has a NaN, which is not equal to itself."""
     data = to_json(value, inf_nan_mode="constants")
     return data if b"NaN" in data else value
 

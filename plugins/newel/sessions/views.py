@@ -24,7 +24,7 @@ LONGEST_NAME = 800
 
 
 def check_append(session: Session, event: Event, *, log: EventLog, lease: int) -> None:
-    """Raise where `session` is not a current view of the stored one, with the events `log` and the epoch `lease`."""
+    """Raise if `session` is not a current view of the stored one, with the events `log` and the epoch `lease`."""
     version = len(log)
     if session.number not in (0, log.number):
         raise SessionNotFoundError(
@@ -35,13 +35,13 @@ def check_append(session: Session, event: Event, *, log: EventLog, lease: int) -
         raise FencedError(fenced(session.id, session.lease, lease))
     if session.version > version:
         raise StaleSessionError(
-            f"the session {brief(session.id)!r} was deleted and created anew since this copy of it was read "
+            f"the session {brief(session.id)!r} was deleted and created again since this copy of it was read "
             f"({session.version} events then, {version} now): get it again; event {event.id} is not stored"
         )
 
 
 def check_new(log: EventLog, event: Event, coming: Sequence[Event] = ()) -> None:
-    """Raise AlreadyExistsError where the session has an event of that id: a repeated append must not store it twice.
+    """Raise AlreadyExistsError if the session has an event of that id: a repeated append must not store it twice.
 
     `coming` are events that will follow those in the log.
     """
@@ -55,14 +55,14 @@ def stored_before(event: Event) -> AlreadyExistsError:
 
 
 def check_delta(event: Event) -> None:
-    """Raise SessionError where a key of the event's state delta has no scope."""
+    """Raise SessionError if a key of the event's state delta has no scope."""
     actions = event.touched_actions
     if actions is not None and actions.state_delta:
         check_keys(actions.state_delta, f"event {event.id} of {event.author!r}")
 
 
 def check_keys(delta: Mapping[str, object], subject: str) -> None:
-    """Raise SessionError where a key of a state delta is not a string (it has no scope), or too long."""
+    """Raise SessionError if a key of a state delta is not a string (it has no scope), or too long."""
     for key in delta:
         if not isinstance(key, str):
             raise SessionError(
@@ -74,7 +74,7 @@ def check_keys(delta: Mapping[str, object], subject: str) -> None:
 
 
 def check_names(app_name: str, user_id: str, session_id: str) -> None:
-    """Raise SessionError where one of a session's names is longer than every store can hold."""
+    """Raise SessionError if one of a session's names is longer than every store can hold."""
     if len(app_name) + len(user_id) + len(session_id) <= LONGEST_NAME // 4:  # a character has at most four bytes
         return
     for what, name in (("app name", app_name), ("user id", user_id), ("session id", session_id)):
@@ -106,7 +106,7 @@ def stale(session_id: str, stored: int, version: int, event: Event) -> str:
 
 
 def catch_up(session: Session, log: EventLog, version: int | None = None) -> None:
-    """Bring a view to `version` of the log (its end where None): events, state and version.
+    """Bring a view to `version` of the log (its end if None): events, state and version.
 
     A copy's list may hold events that the version does not count (a session that was read from JSON); they
     are not added twice.

@@ -169,7 +169,7 @@ def error_type(signal: Signal, error: BaseException | None) -> str | None:
 
 
 def input_content(operation: Operation, most: int) -> Attributes:
-    """What went in; only where content is captured."""
+    """What went in; only if content is captured."""
     if operation.kind == "tool":
         args = WITHHELD if operation.name == CREDENTIAL_CALL else without_secrets(operation.input.args or {}, most)
         return {"gen_ai.tool.call.arguments": as_json(args)}
@@ -184,7 +184,7 @@ def input_content(operation: Operation, most: int) -> Attributes:
 
 
 def output_content(signal: Signal, most: int) -> Attributes:
-    """What came out; only where content is captured."""
+    """What came out; only if content is captured."""
     output = signal.outcome
     if output is None:
         return {}

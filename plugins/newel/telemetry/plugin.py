@@ -54,7 +54,7 @@ def register_settings() -> type[BaseModel]:
 
 @hookimpl
 def register_observers(settings: Mapping[str, Settings]) -> list[Observer]:
-    """The observer that records to the application's providers; none where OpenTelemetry is not installed."""
+    """The observer that records to the application's providers; none if OpenTelemetry is not installed."""
     return [] if why_off() else [Watch(settings["telemetry"]).as_observer("telemetry")]
 
 

@@ -1,6 +1,6 @@
 """The observer: turns the signals of operations into spans and metrics.
 
-A span's parent is the span of the operation's parent, found by its id; where the operation begins in a step of its
+A span's parent is the span of the operation's parent, found by its id; if the operation begins in a step of its
 parent, it is the current span, which may be the user's own within that step. A span is current while a step of its
 operation runs, and detached before anything is yielded.
 """

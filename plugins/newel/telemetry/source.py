@@ -17,7 +17,7 @@ class Source(Generic[P]):
     """The provider `own`, else the one that the application has configured, if any.
 
     It is looked for at every invocation. The API's function takes microseconds to say that there is none, so the
-    place where the API keeps it is looked at first; where a later API has no such place, the function is asked.
+    place where the API keeps it is looked at first; if a later API has no such place, the function is asked.
     """
 
     def __init__(self, signal: str, kind: str, own: P | None = None) -> None:

@@ -30,7 +30,7 @@ class OpenOperation:
     """An operation between its start and its end."""
 
     operation: Operation
-    #: None where only metrics are recorded.
+    #: None if only metrics are recorded.
     span: Span | None
     #: The OpenTelemetry context of its next step.
     around: Context | None = None
@@ -49,7 +49,7 @@ class Spans:
         self._tracer = provider.get_tracer("newel", version("newel"), schema_url=SCHEMA)
 
     def begin(self, operation: Operation, parent: Span | None, *, here: bool) -> Span:
-        """The operation's span: below the current one where it begins `here`, else below `parent`."""
+        """The operation's span: below the current one if it begins `here`, else below `parent`."""
         around = None
         if parent is not None and not (here and self._is_ours(parent)):
             around = self._trace.set_span_in_context(parent)
@@ -80,7 +80,7 @@ class Spans:
         try:
             yield
         finally:
-            if current_operation.get() is recorded.operation:  # not where an unfinished generator is collected
+            if current_operation.get() is recorded.operation:  # not if an unfinished generator is collected
                 recorded.around = self._context.get_current()
                 self._context.detach(token)
 

@@ -1,6 +1,6 @@
 """Agent calls: how an AgentTool works in a resumable invocation, where the agent's run can pause and survive.
 
-The agent runs in a session of the caller's own store, whose id follows from the caller's session and the call. Where
+The agent runs in a session of the caller's own store, whose id follows from the caller's session and the call. If
 it waits for the user, its requests appear in the caller's session, and the call has no result yet. When the call runs
 again, it takes the answers from there. A run that has ended is not repeated: its result is read.
 """
@@ -22,7 +22,7 @@ from newel_kernel import Context, Event, InvocationContext, Json, Log, Session
 from newel_types import Content, Part, deep_copy
 
 _SHARED = ("app:", "user:")
-_UNFINISHED = "The user said something else instead of answering the agent, so its work was left unfinished."
+_UNFINISHED = "The user changed the subject instead of answering the agent, so its work was left unfinished."
 _SPACE = uuid.UUID("6f1f4a52-6a3c-4c53-9a53-6c7b9f3f3d0e")
 
 
@@ -61,7 +61,7 @@ class AgentCall:
         }
 
     async def run(self, message: Content, state: Json) -> Ended | None:
-        """Begin the agent's run or continue it; None where it waits for the user."""
+        """Begin the agent's run or continue it; None if it waits for the user."""
         session = await self._load()
         if session is None:
             own = {key: value for key, value in state.items() if not key.startswith(_SHARED)}
@@ -109,7 +109,7 @@ class AgentCall:
         return list(parts.values())
 
     def _wait(self, events: Sequence[Event], waiting: dict[str, Question]) -> Ended | None:
-        """Ask the user what was not asked yet. Where the user went on without answering, the call ends."""
+        """Ask the user what was not asked yet. If the user went on without answering, the call ends."""
         ctx = self._ctx
         known_ids: set[str] = set()
         for event in ctx.get_events(current_invocation=True):
@@ -128,7 +128,7 @@ class AgentCall:
         )
 
     async def _note_end(self, session: Session) -> None:
-        """Store that the run is over, where the agent's kind does not store it."""
+        """Store that the run is over, if the agent's kind does not store it."""
         if session.events and not self._is_over(session.events):
             end = Event(author=self._runner.agent.name, invocation_id=session.events[0].invocation_id)
             end.actions.end_of_agent = True

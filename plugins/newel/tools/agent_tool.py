@@ -105,7 +105,7 @@ class AgentTool(BaseTool):
             return "", f"Invoking `{self.name}()` failed: the arguments do not fit: {error}"
         request = args.get("request")
         if not isinstance(request, str) or not request:
-            return "", f"Invoking `{self.name}()` failed: `request` must be a text that says what is wanted"
+            return "", f"Invoking `{self.name}()` failed: `request` must be a string that describes the task"
         return request, None
 
     def _depth_problem(self, ctx: KernelInvocationContext) -> str | None:

@@ -32,7 +32,7 @@ _READY = (
 class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of the built-in tools."""
 
-    #: What load_web_page may fetch besides public hosts: host names, host:port, addresses, networks.
+    #: What load_web_page may fetch in addition to public hosts: host names, host:port, addresses, networks.
     web_allow: list[str] = []
     #: The most bytes of one page.
     web_max_bytes: int = Field(default=5_000_000, gt=0)

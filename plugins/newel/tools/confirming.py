@@ -15,7 +15,7 @@ Needed: TypeAlias = bool | Callable[..., object]
 
 
 async def refusal(tool_name: str, needed: Needed, values: Json, tool_context: Context) -> Json | None:
-    """None where the call may go ahead, else the result that says why not.
+    """None if the call may go ahead, else the result that says why not.
 
     Specified in docs/reference/behaviour.md#confirmation.
     """

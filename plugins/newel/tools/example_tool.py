@@ -21,7 +21,7 @@ class ExampleTool(BaseTool):
     """
 
     def __init__(self, examples: Sequence[Example | Json] | BaseExampleProvider) -> None:
-        super().__init__(name="example_tool", description="Puts examples into the system instruction.")
+        super().__init__(name="example_tool", description="Adds examples to the system instruction.")
         self.examples: list[Example] | BaseExampleProvider
         if isinstance(examples, BaseExampleProvider):
             self.examples = examples

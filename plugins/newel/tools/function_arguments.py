@@ -67,7 +67,7 @@ class Arguments:
         return values, None
 
     def _fitted(self, name: str, parameter: Parameter, values: Json, strict: bool) -> list[str]:
-        """Convert the value under `name` to its annotation; return its problems, where `strict`."""
+        """Convert the value under `name` to its annotation; return its problems, if `strict`."""
         hint, value = parameter.hint, values[name]
         if type(value) is hint or not (strict or _holds_model(hint)):
             return []

@@ -36,7 +36,7 @@ _UNKNOWN = (PydanticSchemaGenerationError, PydanticUserError, TypeError, ValueEr
 
 
 def parameters_schema(name: str, shape: Shape, descriptions: Mapping[str, str], *, whole: bool) -> Json | None:
-    """The JSON schema of the parameters that a model fills, or None where there are none.
+    """The JSON schema of the parameters that a model fills, or None if there are none.
 
     A parameter with a default whose annotation has no JSON form is left out: only the function's own code sets it.
     `whole`: a parameter whose default is None may be null, further keywords are declared, `descriptions` are put in.
@@ -101,7 +101,7 @@ class _Generator(GenerateJsonSchema):
     def encode_default(self, dft: Any) -> Any:
         try:
             encoded = super().encode_default(dft)
-        except ValueError as error:  # bytes that are no text
+        except ValueError as error:  # bytes that are not text
             raise PydanticSerializationError(str(error)) from error
         if not _is_json(encoded):
             raise PydanticSerializationError(f"{encoded!r} is not JSON")

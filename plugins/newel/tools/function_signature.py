@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from newel.tools.typed_dicts import fields_of, portable
 from newel_kernel import ConfigurationError, ReadonlyContext
 
-#: The parameter that gets the context where no annotation says so.
+#: The parameter that gets the context if no annotation says so.
 CONTEXT_NAME = "tool_context"
 STREAM_NAME = "input_stream"
 
@@ -35,10 +35,10 @@ class Parameter:
     """A parameter that a model fills in."""
 
     hint: Any
-    #: EMPTY where there is none.
+    #: EMPTY if there is none.
     default: Any
     mandatory: bool
-    #: Makes the value where the model gives none and the default is a pydantic Field instead of a value.
+    #: Makes the value if the model gives none and the default is a pydantic Field instead of a value.
     fill: Callable[[], object] | None = None
 
 
@@ -49,11 +49,11 @@ class Shape:
     parameters: Mapping[str, Parameter]
     context_name: str | None
     is_async: bool
-    #: The annotation of further keywords; None where the function takes none.
+    #: The annotation of further keywords; None if the function takes none.
     further: Any
     #: Names that no further keyword may have: a model must not reach what the runtime fills in.
     reserved: frozenset[str]
-    #: The signature, where some parameters cannot be passed by name; else None.
+    #: The signature, if some parameters cannot be passed by name; else None.
     signature: inspect.Signature | None
 
     @property
@@ -161,7 +161,7 @@ def _list_of(hint: Any) -> Any:
 
 
 def _hints(function: Callable[..., object], signature: inspect.Signature, whole: bool) -> Iterator[tuple[str, Any]]:
-    """Each parameter's annotation as a type; Any where it has none, or none that is known at run time."""
+    """Each parameter's annotation as a type; Any if it has none, or none that is known at run time."""
     owner = _owner(function)
     names: dict[str, Any] | None = None
     for name, parameter in signature.parameters.items():

@@ -34,7 +34,7 @@ class FunctionTool(BaseTool):
     A parameter annotated with the Context (or named `tool_context`) gets the context and is not shown to the
     model. With `require_confirmation` (true, or a function of the arguments that says so) the user is asked first.
     `describe_parameters` tells the model all of the signature: the docstring's texts on parameters go into the schema,
-    and so do the metadata of annotations, ``*args`` and ``**kwargs``. Where it is None, the distribution decides.
+    and so do the metadata of annotations, ``*args`` and ``**kwargs``. If it is None, the distribution decides.
     `timeout` is in seconds (0: none). The policy `tool_timeout`, which `standard` has, enforces it; without the policy
     the tool does, and a synchronous function with a time-out runs in a thread.
     """
@@ -66,9 +66,9 @@ class FunctionTool(BaseTool):
         self._declaration: FunctionDeclaration | None = None
         self._arguments: Arguments | None = None
         self._call: Callable[..., object] | None = None
-        #: Seconds that a call may take, where the distribution has no policy that enforces them.
+        #: Seconds that a call may take, if the distribution has no policy that enforces them.
         self._limit: float = 0
-        #: Calls a synchronous function with a time-out, where the distribution has no threads for it.
+        #: Calls a synchronous function with a time-out, if the distribution has no threads for it.
         self._call_sync: SyncCall | None = None
         #: Further arguments of this call, which the model neither sees nor sets.
         self._injected: Json = {}
@@ -76,7 +76,7 @@ class FunctionTool(BaseTool):
             self._describe(whole=True)
 
     def rename(self, name: str) -> None:
-        """Give the tool another name; everything that carries the old one is made anew."""
+        """Give the tool another name; everything that carries the old one is made again."""
         self.name = name
         self._declaration = self._arguments = self._call = None
 
@@ -96,7 +96,7 @@ class FunctionTool(BaseTool):
     def _describe(self, whole: bool) -> None:
         prose, described = split_document(self._document)
         before, after = (self._document, prose) if whole else (prose, self._document)
-        self.description = self.description.replace(before, after, 1)  # others may have put more beside it
+        self.description = self.description.replace(before, after, 1)  # others may have added more to it
         self._whole, self._descriptions = whole, described if whole else {}
         self._shape = self._declaration = self._arguments = self._call = None
 

@@ -16,11 +16,11 @@ class ToolFactory(Factory):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAdapter(Descriptor):
-    """Turns a foreign object in an agent's `tools` (a function, say) into a tool."""
+    """Turns a foreign object in an agent's `tools` (such as a function) into a tool."""
 
     accepts: Callable[[object], bool]
     adapt: Callable[[Any], BaseTool]
-    #: Asked only after every adapter that is not a fallback: it accepts a whole kind (any callable, say).
+    #: Asked only after every adapter that is not a fallback: it accepts a whole kind (such as any callable).
     fallback: bool = False
 
 
@@ -67,7 +67,7 @@ def register_tool_factories(settings: Settings) -> Sequence[ToolFactory]:
 
 @hookspec
 def register_tool_adapters(settings: Settings) -> Sequence[ToolAdapter]:
-    """Adapters of foreign tools. Turns objects in an agent's `tools` that are no tools into tools.
+    """Adapters of foreign tools. Turns objects in an agent's `tools` that are not tools into tools.
 
     >>> def is_magic(entry):
     ...     return isinstance(entry, range)

@@ -22,8 +22,8 @@ _STATUS = (
 _INSTRUCTION = """\
 There are artifacts with these names:
 {names}
-Before you answer a question about an artifact, call `load_artifacts` with its name, also where you have loaded it \
-earlier: it may have changed, and what you said about it then is no source."""
+Before you answer a question about an artifact, call `load_artifacts` with its name, also if you have loaded it \
+earlier: it may have changed, and do not rely on what you said about it then."""
 
 #: What models take as data in a request; everything else goes as text or as a description.
 _MEDIA = ("image/", "audio/", "video/", "application/pdf")

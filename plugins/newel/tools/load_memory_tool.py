@@ -11,7 +11,7 @@ from newel_kernel import Context, Effect, LlmRequest, ToolContext
 #: Fields that a ranking store adds to an entry for the program.
 _NOT_FOR_MODELS = {"score", "snippet", "session_id", "event_id"}
 _INSTRUCTION = (
-    "You have a memory of earlier conversations with the user. Where a question may depend on them, call "
+    "You have a memory of earlier conversations with the user. If a question may depend on them, call "
     "load_memory with words to search for before you answer."
 )
 

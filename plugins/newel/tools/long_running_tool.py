@@ -8,7 +8,7 @@ from typing import Any
 from newel.tools.function_tool import FunctionTool
 
 _NOTE = (
-    "NOTE: this operation takes long. Where a call has returned a status such as pending, its result is still to "
+    "NOTE: this operation takes a long time. If a call returned a status such as pending, its result is still to "
     "come: do not call the tool again for the same thing."
 )
 

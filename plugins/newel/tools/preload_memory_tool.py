@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _INSTRUCTION = """\
-This is what earlier conversations with the user say about the message. Use it where it helps.
+This is what earlier conversations with the user say about the message. Use it if it helps.
 <PAST_CONVERSATIONS>
 {entries}
 </PAST_CONVERSATIONS>"""
@@ -24,7 +24,9 @@ class PreloadMemoryTool(BaseTool):
     """Searches the memory for the user's message on every request. It declares nothing: the model cannot call it."""
 
     def __init__(self) -> None:
-        super().__init__(name="preload_memory", description="Puts what is remembered into the system instruction.")
+        super().__init__(
+            name="preload_memory", description="Adds memories of earlier conversations to the system instruction."
+        )
 
     async def process_llm_request(self, *, tool_context: Context, llm_request: LlmRequest) -> None:
         """Append what is found; a memory that fails does not stop the agent."""
@@ -43,7 +45,7 @@ class PreloadMemoryTool(BaseTool):
 
 
 def _entry(memory: MemoryEntry) -> str:
-    """The text of a memory with its author and time; empty where it has no text."""
+    """The text of a memory with its author and time; empty if it has no text."""
     parts = memory.content.parts if memory.content is not None else None
     text = " ".join(part.text for part in parts or () if part.text)
     if not text:

@@ -38,7 +38,7 @@ _UNSUPPORTED = {
 
 
 class Refinement(BaseModel):
-    """Changes to a tool that are given beside the tool itself; None keeps the tool's own value."""
+    """Changes to a tool that are given along with the tool; None keeps the tool's own value."""
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
@@ -48,7 +48,7 @@ class Refinement(BaseModel):
     )
     timeout: float | None = Field(default=None, description="Seconds that a call may take; 0: no limit.")
     effect: Effect | None = Field(
-        default=None, description="What repeating a call may do: pure, idempotent or at_most_once."
+        default=None, description="What a repeated call may do: pure, idempotent or at_most_once."
     )
 
     @field_validator("name")

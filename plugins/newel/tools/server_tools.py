@@ -97,7 +97,7 @@ class CodeExecutionTool(ServerTool):
 class VertexAiSearchTool(ServerTool):
     """Search of a Vertex AI Search data store or engine, each by its full resource name.
 
-    To choose by the context (a filter for the user, say), override `_build_vertex_ai_search_config`.
+    To choose by the context (such as a filter for the user), override `_build_vertex_ai_search_config`.
     """
 
     def __init__(

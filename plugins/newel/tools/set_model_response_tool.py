@@ -13,7 +13,7 @@ NAME = "set_model_response"
 
 
 class SetModelResponseTool(BaseTool):
-    """`set_model_response`: its parameters are the fields of the schema (or `items`, where that is a list)."""
+    """`set_model_response`: its parameters are the fields of the schema (or `items`, if that is a list)."""
 
     def __init__(self, output_schema: Any) -> None:
         super().__init__(

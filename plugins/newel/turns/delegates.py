@@ -11,7 +11,7 @@ def is_delegate(agent: BaseAgent) -> bool:
 
 
 def employer_of(agent: BaseAgent) -> BaseAgent:
-    """The agent that `agent`, or the highest delegate above it, works for; `agent` itself where neither is one."""
+    """The agent that `agent`, or the highest delegate above it, works for; `agent` itself if neither is one."""
     employer = current = agent
     while (parent := current.parent_agent) is not None:
         if is_delegate(current):

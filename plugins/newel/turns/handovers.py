@@ -17,7 +17,7 @@ _RESUMED_AGENTS = Key[set[str]]("resumed agents", set)
 def handed_over(agent: BaseAgent, ctx: InvocationContext) -> BaseAgent | None:
     """The agent whose turn it is in a resumed invocation; returned once, to the agent with which the invocation began.
 
-    This also holds in an app that is not resumable, where a graph below that agent waits.
+    This also holds in an app that is not resumable, if a graph below that agent waits.
     """
     if ctx.node_path is not None or ctx.opening is not None or agent.name in ctx.stash[_RESUMED_AGENTS]:
         return None
@@ -26,7 +26,7 @@ def handed_over(agent: BaseAgent, ctx: InvocationContext) -> BaseAgent | None:
 
 
 def transferred_to(agent: BaseAgent, ctx: InvocationContext) -> BaseAgent | None:
-    """The agent that `agent` handed over to, where that one had the last word and not `agent` itself."""
+    """The agent that `agent` handed over to, if the last word was not `agent`'s own."""
     events = full_invocation(ctx).get_events(current_invocation=True, current_branch=True)
     if not events:
         return None

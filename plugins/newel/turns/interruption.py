@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from newel_kernel import BaseTool, Calls, Effect, Event, InvocationContext, Log, run_tools
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 
-_INTERRUPTED = "The call was interrupted; it must not happen twice and is not repeated. Its effect is not known."
+_INTERRUPTED = (
+    "The call was interrupted. It must not run twice, so it was not repeated. Whether it took effect is unknown."
+)
 
 
 def interrupted_calls(ctx: InvocationContext) -> Calls | None:
-    """The latest event with calls of the agent that runs, where some of the calls have no result."""
+    """The latest event with calls of the agent that runs, if some of the calls have no result."""
     calls = Log(_without_unasked(ctx.session.events)).calls(
         ctx.agent.name, ctx.isolation_scope, branch=ctx.branch, invocation_id=ctx.invocation_id
     )

@@ -12,7 +12,7 @@ from newel_kernel import BaseAgent, Event, InvocationContext, Log, Operation
 
 
 class Refusal(BaseAgent):
-    """Takes the turn of `agent`: reports which questions were answered before, and runs the agent where more came in.
+    """Takes the turn of `agent`: reports which questions were answered before, and runs the agent if more came in.
 
     The questions `again` had answers in a run that failed. If running the agent yields nothing, they are reported, too.
     """

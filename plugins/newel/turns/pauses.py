@@ -14,7 +14,7 @@ def waits(context: KernelInvocationContext) -> bool:
     """Whether long-running calls, of this agent's run or of runs within it, wait for an answer or for its effect.
 
     Any other message of the user ends the waiting. In an app that is not resumable nothing waits, except in a graph,
-    where a call waits that has no result at all.
+    if a call waits that has no result at all.
     """
     ctx: InvocationContext = context  # type: ignore[assignment]  # or `enter` would have refused it
     if ctx.resumability_config is None or not ctx.is_resumable:  # each step asks, and most apps have none

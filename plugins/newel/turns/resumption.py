@@ -24,7 +24,7 @@ _IGNORED = (
 
 
 def enter(context: KernelInvocationContext, turn: Turn, invocation_id: str | None) -> None:
-    """Turn the context of a message into that of the invocation to which it belongs, where that has begun before."""
+    """Turn the context of a message into that of the invocation to which it belongs, if that has begun before."""
     ctx = full_invocation(context)
     root = ctx.agent
     if turn.answered:
@@ -97,7 +97,7 @@ def leave(ctx: KernelInvocationContext, error: BaseException | None) -> None:
 
 
 def continued(root: BaseAgent, turn: Turn, resumable: bool) -> str | None:
-    """The unfinished invocation that the message continues, or None where it begins a new one.
+    """The unfinished invocation that the message continues, or None if it begins a new one.
 
     A graph node or a task waits for its answer in every app, an agent only in one that is resumable. A message that
     answers no call continues the graph one of whose nodes is in conversation with the user.
@@ -113,7 +113,7 @@ def continued(root: BaseAgent, turn: Turn, resumable: bool) -> str | None:
 
 
 def _first_agent(root: BaseAgent, log: Log, invocation_id: str) -> BaseAgent | None:
-    """The agent with which the invocation began, or None where the log does not have it."""
+    """The agent with which the invocation began, or None if the log does not have it."""
     begin = log.beginning(invocation_id)
     return None if begin is None else choose_agent(root, Log(log.events[: begin + 1]))
 
@@ -122,7 +122,7 @@ def restore(ctx: InvocationContext, events: Sequence[Event]) -> None:
     """Bring back the invocation's message, its agents' checkpoints and what it has used of its budget.
 
     An agent that only spoke has an empty checkpoint. Its message right after its end is the answer of its
-    `after_agent` callbacks, and does not begin it anew.
+    `after_agent` callbacks, and does not start it again.
     """
     #: By branch: the agent whose end was the last event there.
     ended: dict[str | None, str] = {}

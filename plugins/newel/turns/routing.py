@@ -17,7 +17,7 @@ Conversation = tuple[str | None, str | None]
 def choose_agent(root: BaseAgent, log: Log) -> BaseAgent:
     """The agent that answers the next turn (docs/reference/behaviour.md#whose-turn-it-is).
 
-    It is the agent that asked, where the last event answers a call or is in an isolation scope; else the latest
+    It is the agent that asked, if the last event answers a call or is in an isolation scope; else the latest
     author who may keep the conversation; else the root. A delegate's turns go to the agent that it works for.
     """
     if (asker := _asker(log)) is not None and (agent := root.find_agent(asker.author)) is not None:
@@ -61,7 +61,7 @@ def keeps_conversation(agent: BaseAgent) -> bool:
 def messages(ctx: InvocationContext, turn: Turn) -> list[Event]:
     """The event of the message; for answers to several paused askers, one for each asker, on its branch.
 
-    Answers that come too late are left out; where nothing else is in it, so is the event.
+    Answers that come too late are left out; if nothing else is in it, so is the event.
     """
     if not turn.answered:
         scope = open_scope(turn.log)

@@ -12,7 +12,7 @@ class Handover(Event):
 
     Never stored nor yielded to a caller. It keeps a chain of transfers flat: the agent that transferred stays
     suspended, and the driver, not its frame, runs the next one. Afterwards it stands for the target's last event (for
-    `results`, which asked for the transfer, where the target said nothing).
+    `results`, which asked for the transfer, if the target said nothing).
     """
 
     __slots__ = ("context", "last", "operation", "target")
@@ -41,7 +41,7 @@ class Handover(Event):
 def transfer(ctx: InvocationContext, results: Event) -> Iterator[Event]:
     """What follows the committed `results` of tools, one of which named the agent to go on with.
 
-    Raises ValueError, which names the known agents, where that is none of them.
+    Raises ValueError, which names the known agents, if that is none of them.
     """
     name, root = results.actions.transfer_to_agent or "", ctx.agent.root_agent
     target = root.find_agent(name)

@@ -20,7 +20,7 @@ class BaseNode(BaseModel):
     """A step of a graph: a name, and `_run_impl`, an async generator that a subclass implements.
 
     What it yields becomes events: an Event as it is, a RequestInput as a question to the user, any other value as
-    the node's output, of which there is one at most. None is no output.
+    the node's output, at most one. None means no output.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", defer_build=True)
@@ -78,11 +78,11 @@ class BaseNode(BaseModel):
         raise NotImplementedError(f"{type(self).__name__} does not implement _run_impl")
 
     def fit_input(self, value: object) -> object:
-        """`value` as the input schema asks; pydantic's ValidationError where it does not fit."""
+        """`value` as the input schema asks; pydantic's ValidationError if it does not fit."""
         return fit_plain(value, self.input_schema)
 
     def fit_output(self, value: object) -> object:
-        """`value` as the output schema asks; pydantic's ValidationError where it does not fit."""
+        """`value` as the output schema asks; pydantic's ValidationError if it does not fit."""
         return fit_plain(value, self.output_schema)
 
     def recall_output(self, event: Event, path: str) -> object:

@@ -18,7 +18,7 @@ from newel_kernel import Event
 class ParallelWorker(BaseNode):
     """Runs `node` on every item of its input, each on a branch of its own; the output is theirs, in the input's order.
 
-    At most `max_concurrency` run at once. Where one fails, the others are cancelled. An input that is no list is
+    At most `max_concurrency` run at once. If one fails, the others are cancelled. An input that is not a list is
     taken as a list of one.
     """
 

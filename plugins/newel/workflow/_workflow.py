@@ -105,7 +105,7 @@ class Workflow(BaseAgent, BaseNode):
         return event.output if step is None else step.node.recall_output(event, f"{path}/{key}")
 
     def enter(self, parent_context: InvocationContext, within: Operation | None = None) -> AsyncGenerator[Event, None]:
-        """Without callbacks of its own the graph is no operation of an agent: plugins observe the agents in it."""
+        """Without callbacks of its own the graph is not an operation of an agent: plugins observe the agents in it."""
         if self.before_agent_callback is None and self.after_agent_callback is None:
             ctx = parent_context.for_agent(self)
             if not ctx.end_invocation:

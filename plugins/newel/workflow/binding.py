@@ -58,7 +58,7 @@ class Binding:
         return [name for name, hint, _, _ in self._parameters if name != INPUT_NAME and hint is not ReadonlyContext]
 
     def call(self, run: Run) -> object:
-        """Call the function for `run`; ValueError where a value is missing, ValidationError where one does not fit."""
+        """Call the function for `run`; ValueError if a value is missing, ValidationError if one does not fit."""
         if self.input_only:
             return self._function(run.input)
         arguments: list[object] = []

@@ -14,7 +14,7 @@ class Child(Protocol):
 
     place: Place
     outcome: Outcome
-    #: The task that drives it; None where its outcome is in the journal.
+    #: The task that drives it; None if its outcome is in the journal.
     task: asyncio.Task[None] | None
 
 
@@ -36,7 +36,7 @@ class Children(Generic[R]):
         return str(count)
 
     def get(self, path: str) -> R | None:
-        """The run of that path, where it was started."""
+        """The run of that path, if it was started."""
         return self._runs.get(path)
 
     def add(self, path: str, run: R) -> None:
@@ -44,7 +44,7 @@ class Children(Generic[R]):
         self._runs[path] = run
 
     async def end(self, *, cancel: bool) -> None:
-        """Wait for the runs that the node's code did not await; cancel them first, where it failed."""
+        """Wait for the runs that the node's code did not await; cancel them first, if it failed."""
         tasks = [run.task for run in self._runs.values() if run.task is not None and not run.task.done()]
         for task in tasks if cancel else ():
             task.cancel()

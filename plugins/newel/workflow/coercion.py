@@ -32,7 +32,7 @@ def _fit_text(message: Content, hint: object, adapter: TypeAdapter[object]) -> o
     try:
         return adapter.validate_json(text)
     except ValidationError:
-        return adapter.validate_python(text)  # the better error, for a text that is no JSON
+        return adapter.validate_python(text)  # the better error, for a text that is not JSON
 
 
 def _options(hint: object) -> tuple[object, ...]:
@@ -75,5 +75,5 @@ def plain(value: Any) -> Any:
 
 
 def fit_plain(value: object, schema: object) -> object:
-    """`value` validated by `schema` and as plain data; as it is where there is no schema."""
+    """`value` validated by `schema` and as plain data; unchanged if there is no schema."""
     return value if schema is None else plain(fit(value, schema))

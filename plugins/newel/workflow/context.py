@@ -35,9 +35,9 @@ class Run(Protocol):
     tree: Tree
     input: object
     state_schema: Schema | None
-    #: The answers to its questions, where it runs again with them.
+    #: The answers to its questions, if it runs again with them.
     answers: Mapping[str, object]
-    #: The session's index of its first event, where it ran before.
+    #: The session's index of its first event, if it ran before.
     since: int | None
     #: The number of this attempt, from 1.
     attempt: int
@@ -57,10 +57,10 @@ class Run(Protocol):
         """What the node's code sees of this run."""
 
     def give(self, value: object) -> None:
-        """Note the output; ValueError where there is one."""
+        """Note the output; ValueError if there is one."""
 
     def take(self, item: object) -> Event | None:
-        """The event of an item that the node yields, ready to be committed; None where there is none."""
+        """The event of an item that the node yields, ready to be committed; None if there is none."""
 
     def stamp(self, event: Event) -> Event:
         """`event`, which the node made, with its place in the graph; the outcome of the run is updated by it."""
@@ -84,7 +84,7 @@ class ChildRun(Child, Protocol):
     """A run that code started, as that code sees it."""
 
     async def result(self) -> object:
-        """The output, once it is over, or what it raised; NodeInterruptedError where it waits for an answer."""
+        """The output, once it is over, or what it raised; NodeInterruptedError if it waits for an answer."""
 
 
 class NodeContext(Context):
@@ -106,7 +106,7 @@ class NodeContext(Context):
 
     @property
     def node_input(self) -> Any:
-        """The node's input; of the user's message, its text where that is all of it."""
+        """The node's input; of the user's message, its text if that is all of it."""
         value = self._run.input
         if isinstance(value, Content) and all(part.text is not None for part in value.parts or ()):
             return text_of(value)
@@ -137,7 +137,7 @@ class NodeContext(Context):
 
     @property
     def state(self) -> State:
-        """The session's state, which takes only what the state schema declares, where there is one."""
+        """The session's state, which takes only what the state schema declares, if there is one."""
         if self._state is None and self._run.state_schema is not None:
             session = self._invocation_context.session
             self._state = CheckedState(session.state, self.actions.state_delta, self._run.state_schema)
@@ -198,8 +198,8 @@ class NodeContext(Context):
         """
         if not self._run.node.rerun_on_resume:
             raise ValueError(
-                f"node {self.node_path} runs nodes from its code, so it needs rerun_on_resume=True: where one of them "
-                f"waits for an answer, this one runs again to get it"
+                f"node {self.node_path} runs nodes from its code, so it needs rerun_on_resume=True: if one of them "
+                f"waits for an answer, this node runs again to get it"
             )
         child = self._run.start_child(
             node,
@@ -260,6 +260,6 @@ class NodeContext(Context):
 
     @property
     def error_node_path(self) -> str:
-        """Where it failed: the path of this node, or of one that it ran; empty where it did not."""
+        """Where it failed: the path of this node, or of one that it ran; empty if it did not."""
         failure = self._run.failure
         return "" if failure is None else failure.error_node_path

@@ -11,13 +11,13 @@ from pydantic import BaseModel, ConfigDict, field_validator
 from newel.workflow._base_node import BaseNode
 from newel.workflow.factory import build_node
 
-#: The route of an edge that is followed where no other route of its node matched.
+#: The route of an edge that is followed if no other route of its node matched.
 DEFAULT_ROUTE = "__DEFAULT__"
 Route = bool | int | str
 
 
 class Edge(BaseModel):
-    """From one node to another: always, or where `from_node` gives `route` (or one of the routes in the list)."""
+    """From one node to another: always, or if `from_node` gives `route` (or one of the routes in the list)."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", defer_build=True)
 

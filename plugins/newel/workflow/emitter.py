@@ -29,7 +29,7 @@ class Emitter:
         self.made_context: NodeContext | None = None
 
     def give(self, value: object) -> None:
-        """Note the output; ValueError where there is one."""
+        """Note the output; ValueError if there is one."""
         outcome = self.outcome
         if outcome.produced:
             raise ValueError(f"node {self.place.path} has an output already: a node produces at most one output")
@@ -37,7 +37,7 @@ class Emitter:
         outcome.produced = True
 
     def take(self, item: object) -> Event | None:
-        """The event of an item that the node yields, ready to be committed; None where there is none."""
+        """The event of an item that the node yields, ready to be committed; None if there is none."""
         if item is None:
             return None
         if item.__class__ not in ATOMS:

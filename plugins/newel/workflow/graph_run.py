@@ -43,7 +43,7 @@ class GraphRun:
 
     @property
     def outputs(self) -> Sequence[object]:
-        """The graph's output, where it has one."""
+        """The graph's output, if it has one."""
         return list(self._outputs.by_name.values())
 
     @property
@@ -83,7 +83,7 @@ class GraphRun:
             await self._meeting.close()
 
     def _begin(self, run: NodeRun) -> list[Event] | Events | None:
-        """Start a run; return the events that it will have, or None where the caller is to await its function."""
+        """Start a run; return the events that it will have, or None if the caller is to await its function."""
         agenda = self._agenda
         step = agenda.steps[run.node.name]
         if step.name in agenda.busy:
@@ -141,7 +141,7 @@ class GraphRun:
         return self._pinned(events)
 
     def _failed(self, run: NodeRun, failure: Exception) -> list[Event] | Events:
-        """What follows a first attempt that failed: its error event, and further attempts beside the other runs."""
+        """What follows a first attempt that failed: its error event, and further attempts next to the other runs."""
         self._agenda.busy.add(run.node.name)
         again = run.retry_delay(failure) is not None
         alone = not self._tasks
@@ -151,7 +151,7 @@ class GraphRun:
         return self._first_arrival() if alone else _NOTHING
 
     async def _first_arrival(self) -> Events:
-        """The error of the only task, before the runs that are ready start beside its next attempt."""
+        """The error of the only task, before the runs that are ready start along with its next attempt."""
         arrival = await self._meeting.next()
         if isinstance(arrival, tuple):
             yield arrival[0]
@@ -160,7 +160,7 @@ class GraphRun:
     # Other runs.
 
     async def _alone(self, run: NodeRun, failure: Exception | None = None) -> Events:
-        """The events of a run that nothing runs beside."""
+        """The events of a run that runs alone."""
         async with aclosing(run.events(failure)) as events:
             async for event in events:
                 self._outputs.check(run.node.name, event)

@@ -103,7 +103,7 @@ class Journal:
         return record
 
     def root_run(self, name: str, since: int) -> int:
-        """The number of the root run of `name` to continue: the latest, or the next where nothing of the latest is
+        """The number of the root run of `name` to continue: the latest, or the next if nothing of the latest is
         newer than `since`, the latest checkpoint of the agents around it.
         """
         latest: dict[int, int] = {}
@@ -124,7 +124,7 @@ class Journal:
 
 
 def journal_of(ctx: InvocationContext) -> Journal | None:
-    """The invocation's journal as it was when the first graph of it started in this process; None where it is new."""
+    """The invocation's journal as it was when the first graph of it started in this process; None if it is new."""
     if _JOURNAL not in ctx.stash:
         ctx.stash[_JOURNAL] = _read(ctx)
     return ctx.stash[_JOURNAL]
@@ -137,7 +137,7 @@ def _read(ctx: InvocationContext) -> Journal | None:
     journal = Journal()
     for index in reversed(_indices(events, ctx.invocation_id)):
         journal.read(index, events[index])
-    for answers in journal.answers.values():  # where an earlier answer failed, the one that came now counts
+    for answers in journal.answers.values():  # if an earlier answer failed, the one that came now counts
         answers.sort(key=lambda answer: not is_own(ctx, events[answer[1]]))
     return journal if journal.records else None
 

@@ -55,7 +55,7 @@ class Meeting:
             self._arrived.set_result(None)
 
     async def emit(self, event: Event) -> None:
-        """Hand `event` over; return once it is committed. Where the consumer has left, raise CancelledError."""
+        """Hand `event` over; return once it is committed. If the consumer has left, raise CancelledError."""
         if self.closed:
             raise asyncio.CancelledError
         committed = asyncio.get_running_loop().create_future()

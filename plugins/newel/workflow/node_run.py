@@ -40,7 +40,7 @@ class NoResult:
 class NodeRun(Emitter):
     """One run of `node`, from its input to its outcome.
 
-    Every run goes through `events`, except for functions that a graph calls itself where nothing observes.
+    Every run goes through `events`, except for functions that a graph calls itself when nothing observes them.
     """
 
     # Fields that most runs never set are class attributes: a run is made for every step of every graph.
@@ -51,7 +51,7 @@ class NodeRun(Emitter):
     since: int | None = None
     attempt = 1
     failure: DynamicNodeFailError | None = None
-    #: The task that drives it, where another node's code started it.
+    #: The task that drives it, if another node's code started it.
     task: asyncio.Task[None] | None = None
 
     def __init__(
@@ -133,7 +133,7 @@ class NodeRun(Emitter):
             self._begin_attempt()
 
     def retry_delay(self, failure: Exception) -> float | None:
-        """Seconds until the next attempt, where `failure` is followed by one."""
+        """Seconds until the next attempt, if `failure` is followed by one."""
         retry = self.node.retry_config
         return None if retry is None else retry.delay(failure, self.attempt)
 
@@ -169,7 +169,7 @@ class NodeRun(Emitter):
             yield event
 
     async def call(self, function: Callable[[NodeRun], object]) -> object:
-        """Call a coroutine function, where the attempt is no more than that; return its result, or a NoResult."""
+        """Call a coroutine function that is the whole attempt; return its result, or a NoResult."""
         failed = True
         try:
             result: object = await function(self)  # type: ignore[misc]  # it gives an awaitable
@@ -209,7 +209,7 @@ class NodeRun(Emitter):
         self.tree.checkpoint.note(self.place.path, state, not (outcome.produced or self.node.is_graph))
 
     def recall(self, chooses: bool = False) -> bool:
-        """Take over the journal's record of this run; True where the run is over, and must not run again.
+        """Take over the journal's record of this run; True if the run is over, and must not run again.
 
         `chooses`: its route decides what follows.
         """
@@ -284,14 +284,14 @@ class NodeRun(Emitter):
         self.settle()
 
     async def result(self) -> object:
-        """The output, once it is over, or what it raised; NodeInterruptedError where it waits for an answer."""
+        """The output, once it is over, or what it raised; NodeInterruptedError if it waits for an answer."""
         await self.end()
         if self.outcome.interrupts:
             raise NodeInterruptedError()
         return self.outcome.output
 
     async def end(self) -> None:
-        """Wait until it is over. Where the caller is cancelled meanwhile, cancel it."""
+        """Wait until it is over. If the caller is cancelled meanwhile, cancel it."""
         if self.task is None:
             return
         try:

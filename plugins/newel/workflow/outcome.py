@@ -41,6 +41,6 @@ class Outcome:
         self.interrupts = [waiting for waiting in self.interrupts if waiting != question]
 
     def finish(self) -> None:
-        """Record that there is an output, also where its value is unset, and that no question is open."""
+        """Record that there is an output, also if its value is unset, and that no question is open."""
         self.produced = True
         self.interrupts = ()

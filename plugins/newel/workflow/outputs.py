@@ -16,9 +16,9 @@ class PendingOutput:
     """Events that hold an output. They are not committed before it is certain that it is the only one."""
 
     events: list[Event]
-    #: The run that ends with them, where it has no task.
+    #: The run that ends with them, if it has no task.
     run: NodeRun | None = None
-    #: What their producer waits for, where it is a task.
+    #: What their producer waits for, if it is a task.
     committed: asyncio.Future[None] | None = None
 
 
@@ -38,7 +38,7 @@ class Outputs:
         self.waiting = 0
 
     def add(self, name: str, output: object) -> None:
-        """Add an output; ValueError where there is another."""
+        """Add an output; ValueError if there is another."""
         self.by_name[name] = output
         if len(self.by_name) > 1:
             raise self._too_many(self.by_name)
@@ -48,12 +48,12 @@ class Outputs:
         return not event.partial and self._path in (event.node_info.output_for or ())
 
     def check(self, name: str, event: Event) -> None:
-        """Refuse an event of the node `name` that holds an output, where another node gave one."""
+        """Refuse an event of the node `name` that holds an output, if another node gave one."""
         if self.by_name.keys() - {name} and self.holds(event):
             raise self._too_many({*self.by_name, name})
 
     def hold(self, output: PendingOutput) -> None:
-        """Keep an output back while others may come; ValueError where there are two."""
+        """Keep an output back while others may come; ValueError if there are two."""
         self.held.append(output)
         self.waiting += output.committed is not None
         names = set(self.by_name)

@@ -42,7 +42,7 @@ class Place:
         self.output_for = self.output_for + around.output_for
 
     def move(self, placement: Placement) -> None:
-        """Go where `placement` says, from the branch and the scope of the run around this one."""
+        """Move to where `placement` says, from the branch and the scope of the run around this one."""
         branch, scope = placement.get("branch"), placement.get("scope")
         if branch is not None:
             self.branch = branch

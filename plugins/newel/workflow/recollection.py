@@ -36,7 +36,7 @@ class Recollection:
 def recollect(journal: Journal, node: BaseNode, place: Place, chooses: bool) -> Recollection | None:
     """How far the run of `node` at `place` came; None: it did not begin. `chooses`: its route decides what follows.
 
-    A run whose output is in the journal is over, even where nothing says that it ended, unless it might still have
+    A run whose output is in the journal is over, even if nothing says that it ended, unless it might still have
     chosen a route. A run that asked goes on by its node's `rerun_on_resume`, and waits while questions are open. A run
     that has spoken to the user waits, too, until the user says something to it.
     """
@@ -105,7 +105,7 @@ def _as_output(answers: Mapping[str, object]) -> object:
 
 
 def _answer(question: str, journal: Journal, schema: Schema | None) -> tuple[object, int]:
-    """The first answer that fits, with the index of its event: later ones do not count. ValueError where none fits."""
+    """The first answer that fits, with the index of its event: later ones do not count. ValueError if none fits."""
     *others, (last, index) = journal.answers[question]
     for response, position in others:
         with suppress(ValueError):

@@ -24,7 +24,7 @@ class Tree:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the current run was cancelled, even where its code turned that into something else."""
+        """Whether the current run was cancelled, even if its code turned that into something else."""
         return cancellations() > self._cancellations
 
     @property

@@ -371,7 +371,7 @@ def exchange(url: str, policy: Policy) -> Any:
 
 
 def test_a_token_end_point_must_be_public_and_encrypted_unless_the_operator_names_it(server: Any) -> None:
-    with pytest.raises(CredentialExchangeError, match="is not https: credentials are sent there only where"):
+    with pytest.raises(CredentialExchangeError, match="is not https: credentials are sent there only if"):
         exchange(f"{server.url}/token", Policy())
     with pytest.raises(CredentialExchangeError, match="is not a public host"):
         exchange(f"https://127.0.0.1:{server.url.rpartition(':')[2]}/token", Policy())

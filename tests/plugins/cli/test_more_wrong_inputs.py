@@ -127,7 +127,7 @@ CASES: dict[str, Case] = {
         "root_agent.yaml:2: generate_content_config.temperature: Input should be a valid",
     ),
     "a model that is a number": agent(
-        "name: a\nmodel: 3\n", "root_agent.yaml:2: model: a text is expected, not int; put"
+        "name: a\nmodel: 3\n", "root_agent.yaml:2: model: expected a string, not int; put"
     ),
     "no variable": agent(
         "name: ${}\n", "root_agent.yaml:1: '${}' is not a reference to an environment variable; write"

@@ -207,7 +207,7 @@ CASES: dict[str, Case] = {
     "an unknown module": agent(
         "name: a\ntools: [tool.f]\n", "root_agent.yaml:2: 'tool.f' is not allowed here", tools="def f(): ...\n"
     ),
-    "tools as a text": agent("name: a\ntools: exit_loop\n", "root_agent.yaml:2: tools: a list is expected, not str"),
+    "tools as a text": agent("name: a\ntools: exit_loop\n", "root_agent.yaml:2: tools: expected a list, not str"),
     "a module of tools that fails": agent(
         "name: a\ntools: [tools.f]\n", "No module named 'nosuch' (tools.py:1)", tools="import nosuch\ndef f(): ...\n"
     ),
@@ -242,7 +242,7 @@ CASES: dict[str, Case] = {
     "services as a list": mine("name: x\nextends: standard\nservices: [a]\n", "newel.yaml:3: services: a mapping is"),
     "plugins as a text": mine(
         "name: x\nextends: standard\nplugins: redact\n",
-        "newel.yaml:3: plugins: a list is expected, not a string; write [redact]",
+        "newel.yaml:3: plugins: expected a list, not a string; write [redact]",
     ),
     "disable as a text": mine("name: x\nextends: standard\ndisable: planning\n", "a string; write [planning]"),
     "an unknown plugin to disable": mine("name: x\nextends: standard\ndisable: [planing]\n", "did you mean 'planning'"),

@@ -135,14 +135,14 @@ WRONG = {
     "unknown class": ("name: x\nagent_class: LmAgent\n", "2: no plugin provides the agent type 'LmAgent'; did you"),
     "class is no text": ("name: x\nagent_class: 3\n", "2: agent_class: a name is expected, not int"),
     "unknown tool": ("name: x\ntools:\n  - clock\n  - clok\n", "4: no plugin provides the tool factory 'clok'; did"),
-    "tools no list": ("name: x\ntools: clock\n", "2: tools: a list is expected, not str"),
+    "tools no list": ("name: x\ntools: clock\n", "2: tools: expected a list, not str"),
     "tool no name": ("name: x\ntools:\n  - nam: clock\n", "3: tools.0.name is missing; "),
     "bad tool args": (
         "name: x\ntools:\n  - name: clock\n    args: {zon: X}\n",
         "4: 'clock' cannot be made of these args: TypeError",
     ),
-    "text wanted": ("name: x\ninstruction:\n  a: b\n", "2: instruction: a text is expected, not dict"),
-    "model wanted": ("name: x\nmodel: [a]\n", "2: model: a text is expected, not list"),
+    "text wanted": ("name: x\ninstruction:\n  a: b\n", "2: instruction: expected a string, not dict"),
+    "model wanted": ("name: x\nmodel: [a]\n", "2: model: expected a string, not list"),
     "choice": ("name: x\n\ninclude_contents: som\n", "3: include_contents: Input should be 'default' or 'none'"),
     "nested": (
         "name: x\ngenerate_content_config:\n  top_k: 3\n  temperature: hot\n",
@@ -181,7 +181,7 @@ WRONG = {
     "ref no yaml": ("name: x\nsub_agents:\n  - config_path: tools.py\n", "3: config_path 'tools.py': there is no such"),
     "itself": (
         "name: x\nsub_agents:\n  - config_path: root_agent.yaml\n",
-        "3: agent files refer to each other in a circle (root_agent.yaml -> root_agent.yaml)",
+        "3: agent files refer to each other in a cycle (root_agent.yaml -> root_agent.yaml)",
     ),
 }
 
@@ -208,7 +208,7 @@ def test_circles_of_files(folder: Any) -> None:
     folder.write("a.yaml", "name: a\nsub_agents: [{config_path: b.yaml}]\n")
     folder.write("b.yaml", "name: b\nsub_agents: [{config_path: a.yaml}]\n")
     message = folder.refused("name: root\nsub_agents: [{config_path: a.yaml}]\n")
-    assert message.startswith("b.yaml:2: agent files refer to each other in a circle (a.yaml -> b.yaml -> a.yaml)")
+    assert message.startswith("b.yaml:2: agent files refer to each other in a cycle (a.yaml -> b.yaml -> a.yaml)")
 
 
 def test_files_nested_too_deep(folder: Any) -> None:

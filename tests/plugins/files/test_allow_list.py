@@ -152,7 +152,7 @@ def test_a_module_that_cannot_be_imported(folder: Any) -> None:
         ("tools: [tools.number]", "int is not a tool"),
         ("tools: [{name: tools.number, args: {}}]", "'tools.number' takes no args: it is not callable"),
         ("tools: [{name: tools.fails, args: {}}]", "cannot be made of these args: ZeroDivisionError: division by zero"),
-        ("output_schema: tools.fails", "output_schema: a class is expected, not a function"),
+        ("output_schema: tools.fails", "output_schema: expected a class, not a function"),
         ("before_agent_callback: tools.number", "a callback is a function, not int"),
         ("sub_agents: [{code: tools.number}]", "'tools.number' is int, not an agent"),
         ("agent_class: tools.Plain", "agent_class 'tools.Plain' is not an agent class"),

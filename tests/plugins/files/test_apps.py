@@ -126,7 +126,7 @@ WRONG = {
     "two roots": ("name: d\nroot_agent: helper.yaml\nagent: helper.yaml\n", "3: 'agent' means the same as"),
     "no file": ("name: d\nroot_agent: mine.expert\n", "2: root_agent 'mine.expert' is not a YAML file; write `code: "),
     "above": ("name: d\nroot_agent: ../a.yaml\n", "2: root_agent '../a.yaml' leaves the app's folder"),
-    "itself": ("name: d\nroot_agent: app.yaml\n", "2: agent files refer to each other in a circle (app.yaml -> "),
+    "itself": ("name: d\nroot_agent: app.yaml\n", "2: agent files refer to each other in a cycle (app.yaml -> "),
     "nested setting": (
         "name: d\nroot_agent: helper.yaml\ncontext_cache_config:\n  ttl_seconds: 0\n",
         "4: context_cache_config.ttl",

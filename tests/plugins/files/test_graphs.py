@@ -225,7 +225,7 @@ edges:
 
 
 WRONG = {
-    "no list": ("edges: a\n", "3: edges: a list is expected, not str"),
+    "no list": ("edges: a\n", "3: edges: expected a list, not str"),
     "no edge": ("edges:\n  - a\n", "4: an edge is a list such as [START, a, b] or {from: a, to: b}, not str"),
     "too short": ("edges:\n  - [START]\n", "4: a chain has two nodes or more"),
     "unknown node": (

@@ -105,7 +105,7 @@ def test_an_agent_class_with_a_config_type(app: Any) -> None:
 WRONG = {
     "unknown": ("helpr: child.yaml", "2: unknown key 'helpr' in Router; did you mean 'helper'?"),
     "no agent": ("helper: 3", "2: an agent is written `config_path: file.yaml` or `code: module.agent`"),
-    "no list": ("team: child.yaml", "2: team: a list is expected, not str"),
+    "no list": ("team: child.yaml", "2: team: expected a list, not str"),
     "no tool": ("lookup: {name: code.choose, args: {}}", "2: str is not a tool"),
     "nested": ("rule: {limit: x}", "2: rule.limit: Input should be a valid integer"),
 }

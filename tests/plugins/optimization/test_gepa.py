@@ -74,7 +74,7 @@ def test_every_candidate_has_its_score_and_two_searches_find_the_same() -> None:
 
 
 def test_only_a_text_is_optimised(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ConfigurationError, match="no instruction that is a string"):
+    with pytest.raises(ConfigurationError, match="needs an instruction that is a string"):
         search(lambda context: "Do well.")
     monkeypatch.setitem(__import__("sys").modules, "gepa", None)
     with pytest.raises(FeatureUnavailableError, match=r"pip install 'newel\[optimize\]'"):

@@ -79,5 +79,5 @@ def test_a_proposal_that_is_no_better_goes() -> None:
 
 
 def test_only_a_static_instruction_is_optimised() -> None:
-    with pytest.raises(ConfigurationError, match="no instruction that is a string"):
+    with pytest.raises(ConfigurationError, match="needs an instruction that is a string"):
         optimized(lambda context: "dynamic")

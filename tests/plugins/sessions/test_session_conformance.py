@@ -496,7 +496,7 @@ def test_an_append_to_a_deleted_session_is_refused(open_store: OpenStore) -> Non
         await store.append_event(read_back, said("newest"))
         assert texts(await stored(store)) == ["new", "newer", "newest"]
         read_back.version = 7
-        with pytest.raises(StaleSessionError, match="created anew"):
+        with pytest.raises(StaleSessionError, match="created again"):
             await store.append_event(read_back, said("lost"))
 
     run(open_store, scenario)

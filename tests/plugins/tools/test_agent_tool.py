@@ -99,7 +99,7 @@ def test_arguments_that_do_not_fit_are_told_to_the_model(talk: Any, args: dict[s
 
 def test_a_request_is_needed(talk: Any) -> None:
     inner = agent("inner")
-    assert "`request` must be a text" in result(talk(calling(inner, {"question": "?"})).say("tea"))["error"]
+    assert "`request` must be a string" in result(talk(calling(inner, {"question": "?"})).say("tea"))["error"]
 
 
 def test_an_output_schema_makes_data(talk: Any) -> None:

@@ -29,7 +29,7 @@ class Bucket(ABC):
 
     @abstractmethod
     async def put(self, key: str, data: bytes, content_type: str) -> None:
-        """Write an object, in parts where it is large."""
+        """Write an object, in parts if it is large."""
 
     @abstractmethod
     async def put_new(self, key: str, data: bytes, content_type: str) -> None:

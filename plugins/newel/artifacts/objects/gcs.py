@@ -54,7 +54,7 @@ class GcsBucket(Bucket):
         return f"gs://{self._name}/{key}"
 
     async def put(self, key: str, data: bytes, content_type: str) -> None:
-        """Write an object, in parts where it is large."""
+        """Write an object, in parts if it is large."""
         if len(data) <= PART_BYTES:
             await self._upload(lambda bucket: bucket.blob(key), data, content_type, self._once)
         else:

@@ -19,7 +19,7 @@ ARTIFACTS, DATA, SESSION = "artifact/", "data/", "session-"
 
 
 class Owner(NamedTuple):
-    """The owner of artifacts: the session, or the user where `session_id` is None."""
+    """The owner of artifacts: the session, or the user if `session_id` is None."""
 
     app_name: str
     user_id: str
@@ -48,6 +48,6 @@ def number_key(version: int) -> str:
 
 
 def version_of(key: str) -> int | None:
-    """The version whose record has this key; None if it is no record's key."""
+    """The version whose record has this key; None if it is not a record's key."""
     number = key.rpartition("/")[2]
     return _TOP - int(number) if len(number) == 12 and number.isascii() and number.isdigit() else None

@@ -12,7 +12,7 @@ from newel_kernel import ConfigurationError, FeatureUnavailableError, Json
 
 _MISSING = {"404", "NoSuchKey", "NoSuchUpload", "NotFound"}
 _EXISTS = {"412", "PreconditionFailed"}
-#: Errors that pass, besides every status of 500 and above.
+#: Errors that may pass, in addition to every status of 500 and above.
 _TRANSIENT = {
     "409",
     "429",
@@ -57,7 +57,7 @@ class S3Bucket(Bucket):
         return f"s3://{self._name}/{key}"
 
     async def put(self, key: str, data: bytes, content_type: str) -> None:
-        """Write an object, in parts where it is large."""
+        """Write an object, in parts if it is large."""
         if len(data) > PART_BYTES:
             await self._put_parts(key, data, content_type)
         else:
@@ -148,7 +148,7 @@ class S3Bucket(Bucket):
             failure = self._refusal(operation, error.response)
         except (errors.HTTPClientError, errors.ConnectionError, errors.IncompleteReadError, unread, OSError) as error:
             failure = Trouble(f"{operation}: {type(error).__name__}")
-        except (errors.BotoCoreError, ValueError) as error:  # ValueError: the endpoint is no address
+        except (errors.BotoCoreError, ValueError) as error:  # ValueError: the endpoint is not an address
             failure = ConfigurationError(
                 f"the bucket s3://{self._name} cannot be used ({operation}: {type(error).__name__}): check the "
                 f"credentials, the region and the endpoint in the environment or in AWS's own files"

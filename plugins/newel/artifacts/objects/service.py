@@ -231,7 +231,7 @@ class ObjectArtifactService(ArtifactStore):
         return max(_versions(entry.key for entry in await self._bucket.entries(records, 1)), default=-1)
 
     async def _record(self, place: _Place, version: int | None) -> Json | None:
-        """The record of a version (the latest where None), with its number."""
+        """The record of a version (the latest if None), with its number."""
         number = await self._latest(place.records) if version is None else version
         if number < 0:
             return None
@@ -244,7 +244,7 @@ class ObjectArtifactService(ArtifactStore):
             return None
         try:
             record: Json = json.loads(data)
-            record["id"], record["data"], record["part"]  # raises if one is missing: then it is no record
+            record["id"], record["data"], record["part"]  # raises if one is missing: then it is not a record
         except (ValueError, KeyError, TypeError) as error:
             raise ConfigurationError(f"{self._bucket.uri(key)} is damaged: {type(error).__name__} {error}") from None
         return record

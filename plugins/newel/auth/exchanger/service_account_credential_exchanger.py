@@ -96,7 +96,7 @@ def _token(account: ServiceAccount, policy: Policy) -> tuple[str, dict[str, str]
 
 
 def _default_token(account: ServiceAccount, scopes: list[str]) -> tuple[str, dict[str, str] | None]:
-    """The token of the machine's own credentials. google-auth finds them, and asks where the environment says."""
+    """The token of the machine's own credentials. google-auth finds them and asks their service."""
     import google.auth  # noqa: PLC0415 - an optional library
     from google.auth.transport.requests import Request  # noqa: PLC0415 - likewise
     from google.oauth2 import id_token  # noqa: PLC0415 - likewise

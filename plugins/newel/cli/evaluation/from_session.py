@@ -23,7 +23,9 @@ from newel_kernel import BaseSessionService, Session
 @click.option("--user", metavar="ID", help="Only sessions of this user.")
 @click.option("--app", metavar="NAME", help="The app's name in the store; by default the agent's.")
 @click.option("--sessions", metavar="URI", help="Where sessions are kept; by default .newel/sessions.db.")
-@click.option("--redact", multiple=True, metavar="PATTERN=TEXT", help="Replace what matches, beside the usual rules.")
+@click.option(
+    "--redact", multiple=True, metavar="PATTERN=TEXT", help="Replace what matches, in addition to the usual rules."
+)
 @click.option("--keep-personal", is_flag=True, help="Leave mail addresses, phone and card numbers as they are.")
 @click.option("--tag", "tags", multiple=True, help="Tags of the new cases.")
 @click.pass_context
@@ -39,7 +41,7 @@ def from_session(
     keep_personal: bool,
     tags: tuple[str, ...],
 ) -> None:
-    """Add a case for each stored session of AGENT to the set EVAL_SET_ID, which is made where it does not exist.
+    """Add a case for each stored session of AGENT to the set EVAL_SET_ID, which is made if it does not exist.
 
     Secrets are always masked; mail addresses, phone and card numbers unless --keep-personal.
     """

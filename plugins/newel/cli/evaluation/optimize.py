@@ -33,14 +33,14 @@ _THIN = "-" * 80
     "--sampler_config_file_path",
     required=True,
     type=click.Path(exists=True, dir_okay=False),
-    help="eval_config, app_name, train_eval_set, and what else says which cases are tried.",
+    help="A JSON file with eval_config, app_name, train_eval_set and other settings that choose the cases.",
 )
 @click.option(
     "--optimizer_config_file_path",
     type=click.Path(exists=True, dir_okay=False),
     help="optimizer_model, max_metric_calls, reflection_minibatch_size, run_dir, seed.",
 )
-@click.option("--print_detailed_results", is_flag=True, help="Print what the search says of every candidate.")
+@click.option("--print_detailed_results", is_flag=True, help="Print what the search says about every candidate.")
 @click.option("--resume", metavar="RUN", help="Continue a search that was cut short, by its folder.")
 @click.option("--log_level", default="WARNING", show_default=True, help="Level of the log on stderr.")
 @click.pass_context
@@ -55,7 +55,7 @@ def optimize(
 ) -> None:
     """Search for a better instruction of the root agent in AGENT_DIR, and print it; its files are not changed.
 
-    Its state is kept beside the agent, in .adk/optimize_runs. GEPA does it: `pip install 'newel[optimize]'`.
+    Its state is kept in the agent's folder, in .adk/optimize_runs. GEPA does it: `pip install 'newel[optimize]'`.
     """
     logging.basicConfig(level=log_level.upper())
     sampler_config = read_model(LocalEvalSamplerConfig, read_text(sampler_config_file_path), sampler_config_file_path)

@@ -25,14 +25,16 @@ _SHORT = ("html", "junit", "markdown", "csv", "jsonl")
 @click.option("--csv", "csv", is_flag=True, help="A row for each metric and turn.")
 @click.option("--jsonl", "jsonl", is_flag=True, help="A line for each case.")
 @click.option("--format", "more", multiple=True, metavar="NAME", help="A format of a plugin.")
-@click.option("-o", "--output", metavar="FILE", help="Where to; `-` is stdout. By default beside the run.")
+@click.option(
+    "-o", "--output", metavar="FILE", help="The output file, or `-` for stdout; by default next to the run file."
+)
 def command(run: str, more: tuple[str, ...], output: str | None, **short: bool) -> None:
     """Write the stored RUN (a run file or a result file) in one or more formats."""
     names = [*(name for name in _SHORT if short[name]), *more]
     if not names:
         raise ConfigurationError("name a format: --html, --junit, --markdown, --csv, --jsonl or --format NAME")
     if output is not None and len(names) > 1:
-        raise ConfigurationError("--output takes one format; leave it out, and each gets a file beside the run")
+        raise ConfigurationError("--output takes one format; leave it out, and each gets a file next to the run file")
     path = Path(run)
     report = read_report(path)
     for name in names:

@@ -39,7 +39,9 @@ FAILURE, UNEVALUATED = 1, 2
 @click.command("run")
 @click.argument("agent")
 @click.argument("sets", nargs=-1)
-@click.option("--config_file_path", "--config", metavar="FILE", help="Criteria; else test_config.json beside a file.")
+@click.option(
+    "--config_file_path", "--config", metavar="FILE", help="Criteria; by default test_config.json next to the file."
+)
 @click.option("--print_detailed_results", "--details", is_flag=True, help="Print every turn.")
 @click.option("--eval_storage_uri", metavar="URI", help="Where sets and results are kept, if not in files.")
 @click.option("--log_level", default="WARNING", show_default=True, help="Level of the log on stderr.")
@@ -133,7 +135,7 @@ def _status(run: EvaluationRun, allow_unevaluated: bool) -> int:
 
 
 def _config(path: str | None, sets: tuple[str, ...]) -> EvalConfig:
-    """The config that is named, else the one beside a single file."""
+    """The config that is named, else the one next to a single file."""
     if path is not None and not Path(path).is_file():
         raise click.ClickException(f"there is no config file {path}")
     if path is None and len(sets) == 1:

@@ -39,7 +39,7 @@ class Subject:
 
     @property
     def runs(self) -> Path:
-        """Where its run files are kept: not among the results, where other tools expect nothing else."""
+        """Where its run files are kept: not among the results, because other tools expect only results there."""
         return self.folder / RUNS
 
     @property

@@ -24,14 +24,14 @@ class Binding(Protocol):
 
 @lru_cache(maxsize=1)
 def binding() -> Binding:
-    """Python's own sqlite3, or pysqlite3 where Python was built without extensions and it is installed."""
+    """Python's own sqlite3, or pysqlite3 if Python was built without extensions and it is installed."""
     if not hasattr(sqlite3.Connection, "enable_load_extension") and find_spec("pysqlite3") is not None:
         return cast(Binding, importlib.import_module("pysqlite3"))
     return cast(Binding, sqlite3)
 
 
 def check_vectors() -> None:
-    """Raise ConfigurationError where sqlite-vec cannot be used here."""
+    """Raise ConfigurationError if sqlite-vec cannot be used here."""
     if find_spec("sqlite_vec") is None:
         raise ConfigurationError("a memory with vectors needs sqlite-vec: pip install 'newel[vectors]'")
     if binding() is cast(Binding, sqlite3) and not hasattr(sqlite3.Connection, "enable_load_extension"):

@@ -14,7 +14,7 @@ class Conditions:
     owner: int
     sql: str
     values: tuple[object, ...]
-    #: Whether there are conditions besides the owner.
+    #: Whether there are conditions other than the owner.
     narrow: bool
 
 

@@ -1,4 +1,4 @@
-"""Conversion: a memory's vectors made anew by another embedder, beside the old ones until all are there.
+"""Conversion: remakes a memory's vectors with another embedder, next to the old ones until all are made.
 
 Of two concurrent conversions the one that began last goes on: each has its own number, and its own tables.
 """
@@ -35,7 +35,7 @@ def _last(connection: sqlite3.Connection) -> int:
 
 
 def _check_last(connection: sqlite3.Connection, into: Vectors) -> None:
-    """Raise MemoryStoreError where another conversion, or the writing of the first vectors, began meanwhile."""
+    """Raise MemoryStoreError if another conversion, or the writing of the first vectors, began meanwhile."""
     if _last(connection) != into.tables:
         raise MemoryStoreError(
             "another reindex() of this memory began in the meantime, and this one has stopped: open the memory with "
@@ -59,7 +59,7 @@ def step(
 
 
 def finish(connection: sqlite3.Connection, into: Vectors, last: int) -> bool:
-    """Adopt the new vectors, and drop the old ones; False where entries were added after the number `last`."""
+    """Adopt the new vectors, and drop the old ones; False if entries were added after the number `last`."""
     _check_last(connection, into)
     if following(connection, last, 1):
         return False

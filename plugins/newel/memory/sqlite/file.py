@@ -36,7 +36,7 @@ _SCHEMA = (
 
 
 class MemoryFile:
-    """The file at `path`, created with its directories where it does not exist; ``:memory:`` is none.
+    """The file at `path`, created with its directories if it does not exist; ``:memory:`` is none.
 
     In WAL mode reading does not wait for writing. After a fork the child opens connections of its own.
     """

@@ -29,7 +29,7 @@ def by_words(connection: sqlite3.Connection, where: Conditions, query: str, most
     common = [term for term, count in counts.items() if count > _COMMON]
     scores: dict[int, float] = {}
     if rare:
-        # The newest first where two are equally good.
+        # The newest first if two are equally good.
         sql = _FROM.format(score="-bm25(words)", where=where.sql) + " ORDER BY 2 DESC, e.number DESC LIMIT ?"
         scores.update(connection.execute(sql, (" OR ".join(rare), *where.values, most)).fetchall())
     for joined in (" AND ", " OR "):

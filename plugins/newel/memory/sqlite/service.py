@@ -1,4 +1,4 @@
-"""SqliteMemoryService: memory in one SQLite file, found by words, and by meaning where an embedder is given."""
+"""SqliteMemoryService: memory in one SQLite file, found by words, and by meaning if an embedder is given."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class SqliteMemoryService(BaseMemoryService):
             check_vectors()
         self._embedder = embedder
         self._file = MemoryFile(path)
-        # Also at exit, and where close() is never called.
+        # Also at exit, and if close() is never called.
         self._finalizer = weakref.finalize(self, self._file.close)
 
     async def add_session_to_memory(self, session: Session) -> None:
@@ -84,7 +84,7 @@ class SqliteMemoryService(BaseMemoryService):
         """At most `limit` entries of the user, best first.
 
         By words alone the scores are those of bm25; with an embedder they say how well words and vector fit together,
-        and cannot be compared between questions. Raises EmbedderMismatchError where the file's vectors are
+        and cannot be compared between questions. Raises EmbedderMismatchError if the file's vectors are
         another's.
         """
         check_limit(limit)
@@ -115,7 +115,7 @@ class SqliteMemoryService(BaseMemoryService):
         )
 
     async def reindex(self) -> int:
-        """Make the vectors of all entries anew with this service's embedder; return how many there were.
+        """Remake the vectors of all entries with this service's embedder; return how many there were.
 
         The old vectors stay in use until all new ones are stored; a reindex that does not end changes nothing.
         """

@@ -1,7 +1,7 @@
 """Vectors: each entry's, kept exactly and as one bit per number; by the bits a search finds its candidates.
 
 sqlite-vec compares with every vector of the user; with bits that is 32 times less to read. The best of them are then
-compared exactly, and so is everything where a user has few entries.
+compared exactly, and so is everything if a user has few entries.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def stored(connection: sqlite3.Connection) -> Vectors | None:
 
 
 def agreed(connection: sqlite3.Connection, embedder: Embedder | None) -> Vectors | None:
-    """The file's vectors, where they are the embedder's; raises EmbedderMismatchError where they are not."""
+    """The file's vectors, if they are the embedder's; raises EmbedderMismatchError if they are not."""
     current = stored(connection)
     if current is None:
         if embedder is not None and connection.execute("SELECT 1 FROM entries LIMIT 1").fetchone():
@@ -85,7 +85,7 @@ def adopt(connection: sqlite3.Connection, new: Vectors) -> None:
 
 
 def drop(connection: sqlite3.Connection, number: int) -> None:
-    """Drop the tables of that number, where they exist."""
+    """Drop the tables of that number, if they exist."""
     ready(connection)
     connection.execute(f"DROP TABLE IF EXISTS vectors_{number:d}")
     connection.execute(f"DROP TABLE IF EXISTS bits_{number:d}")
@@ -129,7 +129,7 @@ def nearest(
 
 
 def ready(connection: sqlite3.Connection) -> None:
-    """Load sqlite-vec where the connection has not got it."""
+    """Load sqlite-vec if the connection has not got it."""
     try:
         connection.execute("SELECT vec_version()").fetchone()
     except binding().Error:

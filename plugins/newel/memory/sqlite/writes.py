@@ -28,7 +28,7 @@ class Addition:
     def missing(
         self, connection: sqlite3.Connection, embedder: Embedder | None, embedded: Mapping[str, bytes]
     ) -> list[str]:
-        """Write the rows; where texts have no vector yet, write nothing and return those."""
+        """Write the rows; if texts have no vector yet, write nothing and return those."""
         current = vectors.agreed(connection, embedder)
         owner = _owner(connection, self.app, self.user)
         stored = _entries(connection, owner, self.session) if owner is not None else {}

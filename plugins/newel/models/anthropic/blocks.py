@@ -90,7 +90,7 @@ def unanswered(call_id: str) -> Json:
 
 
 def result_text(content: Json) -> str:
-    """A tool's answer as text: the value of ``result`` or ``error`` where it is the only key, else the whole object."""
+    """A tool's answer as text: the value of ``result`` or ``error`` if it is the only key, else the whole object."""
     if len(content) == 1:
         ((name, value),) = content.items()
         if name in ("result", "error"):

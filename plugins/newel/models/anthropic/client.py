@@ -50,7 +50,7 @@ def is_configured() -> bool:
 
 
 def check(model: str) -> None:
-    """Raise a ModelError that names the remedy where the SDK is missing."""
+    """Raise a ModelError that names the remedy if the SDK is missing."""
     if find_spec("anthropic") is None:
         raise ModelError(
             f"the model {model!r} needs the anthropic SDK, which is not installed:\npip install 'newel[anthropic]'"
@@ -58,14 +58,14 @@ def check(model: str) -> None:
 
 
 def check_key(model: str) -> None:
-    """Raise a ModelError that names the remedy where no credentials are set, or a key cannot be one."""
+    """Raise a ModelError that names the remedy if no credentials are set, or a key cannot be one."""
     if not is_configured():
         raise _no_key(model)
     environment_key(model, _KEY) or environment_key(model, _TOKEN)
 
 
 def environment_key(model: str, variable: str) -> str | None:
-    """The key in a variable of the environment; raises ModelError where it cannot be a key."""
+    """The key in a variable of the environment; raises ModelError if it cannot be a key."""
     return plain_key(os.environ.get(variable, ""), model, variable) or None
 
 
@@ -181,7 +181,7 @@ class Call:
 
 @contextmanager
 def _credentials(service: Service) -> Iterator[None]:
-    """Name the remedy where the SDK, or Google's library beneath it, finds no credentials; they look at a request."""
+    """Name the remedy if the SDK, or Google's library beneath it, finds no credentials; they look at a request."""
     try:
         yield
     except Exception as error:

@@ -41,7 +41,7 @@ def text_block(text: str) -> Json:
 def inline(
     data: bytes | None, mime_type: str | None, title: str | None, allowed: frozenset[str], report: Report
 ) -> Json:
-    """The block of inline bytes; a text that names the kind where the model does not take it."""
+    """The block of inline bytes; a text that names the kind if the model does not take it."""
     mime = _plain(mime_type)
     kind = kind_of(mime)
     if kind == "text":

@@ -16,7 +16,7 @@ from newel.models.wire.names import CallIds, Names
 from newel_kernel import Json
 from newel_types import Content, Part
 
-#: User messages for places where the service needs one and the history has none.
+#: User messages to insert where the service needs one and the history has none.
 _BEGIN = "Do now what your instructions ask for."
 _BEFORE = "The conversation begins with your words."
 _CONTINUE = "Continue with what you were doing. If nothing is left to do, sum up the outcome and stop."

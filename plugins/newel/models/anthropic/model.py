@@ -44,7 +44,7 @@ class AnthropicLlm(RemoteLlm):
     provider_name: ClassVar[str] = "anthropic"
 
     model: str = DEFAULT_MODEL
-    #: The most tokens of an answer where the request sets no limit.
+    #: The most tokens of an answer if the request sets no limit.
     max_tokens: int = 8192
     #: The API's address; by default that of ANTHROPIC_BASE_URL, or Anthropic's.
     base_url: str | None = None
@@ -60,7 +60,7 @@ class AnthropicLlm(RemoteLlm):
         return list(PATTERNS)
 
     def check(self) -> None:
-        """Raise a ModelError where the SDK or the key is missing."""
+        """Raise a ModelError if the SDK or the key is missing."""
         client.check(self.model)
         if self._key() is None:
             client.check_key(self.model)
@@ -110,7 +110,7 @@ class Claude(AnthropicLlm):
     access_token: SecretStr | None = None
 
     def check(self) -> None:
-        """Raise a ModelError where the SDK is missing."""
+        """Raise a ModelError if the SDK is missing."""
         client.check(self.model)
 
     def model_name(self, request: LlmRequest) -> str:

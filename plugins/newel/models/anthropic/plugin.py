@@ -22,7 +22,7 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
 
     #: The API's address; by default that of ANTHROPIC_BASE_URL, or the vendor's.
     base_url: str | None = None
-    #: The most tokens of an answer where the request sets no limit.
+    #: The most tokens of an answer if the request sets no limit.
     max_tokens: int = Field(default=8192, gt=0)
     #: Reach models through Vertex AI; resource names of Vertex AI always are.
     vertexai: bool = False

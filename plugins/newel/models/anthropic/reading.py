@@ -140,7 +140,7 @@ class Reading:
         except MalformedArgumentsError:
             args = None
         if name == TOOL and self._output.tool is not None:
-            for part in self.answer.parts:  # text beside the answer is not part of it
+            for part in self.answer.parts:  # text next to the answer is not part of it
                 part.thought = part.thought or part.text is not None or None
             self.answer.text(_str(arguments) if args is None else self._output.of_call(args), new=True)
         elif args is None:

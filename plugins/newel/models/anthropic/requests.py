@@ -62,7 +62,7 @@ def outgoing(
     report: Report,
     max_tokens: int,
 ) -> Outgoing:
-    """The body of `request`, which is not changed. `max_tokens` applies where it sets no maximum."""
+    """The body of `request`, which is not changed. `max_tokens` applies if it sets no maximum."""
     config = request.config
     _report_unknown(config, report)
     media = Media(capable.media, capable.result_media)

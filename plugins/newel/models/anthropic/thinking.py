@@ -14,7 +14,7 @@ _LEAST = 1024
 _DEFAULT_BUDGET = 8192
 _BUDGETS = {"MINIMAL": _LEAST, "LOW": 2048, "MEDIUM": _DEFAULT_BUDGET, "HIGH": 16384, "XHIGH": 22528}
 _EFFORTS = {"MINIMAL": "low", "LOW": "low", "MEDIUM": "medium", "HIGH": "high", "XHIGH": "xhigh"}
-#: How many tokens an adaptive model may think where the request sets no maximum.
+#: How many tokens an adaptive model may think if the request sets no maximum.
 _ADAPTIVE_ROOM = 16384
 
 

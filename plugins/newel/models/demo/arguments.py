@@ -86,7 +86,7 @@ def _fill(slot: _Slot, clues: Clues) -> Any:
 
 
 def _by_name(slot: _Slot, clues: Clues) -> Any:
-    """The value that the prompt or a tool's result gives under the property's own name, where it fits."""
+    """The value that the prompt or a tool's result gives under the property's own name, if it fits."""
     value = clues.values.get(key_of(slot.name), MISSING) if slot.name else MISSING
     return MISSING if value is MISSING else _coerced(value, slot.schema, slot.root)
 
@@ -121,7 +121,7 @@ def _as_number(value: Any, *, whole: bool) -> Any:
 
 
 def _enum(slot: _Slot, clues: Clues) -> Any:
-    """The value that is mentioned first; the default or the first value where none is mentioned."""
+    """The value that is mentioned first; the default or the first value if none is mentioned."""
     text = " ".join(words(clues.text))
     prompt = {stem(word) for word in words(clues.text)}
     places: list[tuple[int, Any]] = []
@@ -138,7 +138,7 @@ def _enum(slot: _Slot, clues: Clues) -> Any:
 
 
 def _number(slot: _Slot, clues: Clues) -> Any:
-    """The number beside the property's name, else the next one that fits; an optional one may take what is left."""
+    """The number next to the property's name, else the next one that fits; an optional one may take what is left."""
     whole = kind(slot.schema) == "integer"
     free = [n for n in clues.numbers if not n.used and _within(n, slot.schema) and (not whole or n.value.is_integer())]
     matches = [n for n in free if n.beside & set(stems(slot.name))]
@@ -155,7 +155,7 @@ def _within(number: Number, schema: Mapping[str, Any]) -> bool:
 
 
 def _boolean(slot: _Slot, clues: Clues) -> Any:
-    """True where the property is mentioned, false where it is denied."""
+    """True if the property is mentioned, false if it is denied."""
     name_stems = set(stems(slot.name))
     for match in re.finditer(r"\w+", clues.text):
         if stem(match[0]) in name_stems:
@@ -199,7 +199,7 @@ def _object(slot: _Slot, clues: Clues) -> Any:
 
 
 def _is_named(slot: _Slot, clues: Clues) -> bool:
-    """Whether a number is beside the property's name: it must not go to another property."""
+    """Whether a number is next to the property's name: it must not go to another property."""
     numeric = kind(slot.schema) in ("integer", "number")
     return numeric and any(n.beside & set(stems(slot.name)) for n in clues.numbers)
 

@@ -73,7 +73,7 @@ def _described(schema: Any) -> str:
 
 
 def score(query: Sequence[str], candidate: Profile) -> float:
-    """How well `candidate` fits the stems in `query`; 0 where it does not."""
+    """How well `candidate` fits the stems in `query`; 0 if it does not."""
     total, has_name, count = 0.0, False, 0
     for word in query:
         by_name, by_text = overlap(word, candidate.name), overlap(word, candidate.description)
@@ -86,7 +86,7 @@ def score(query: Sequence[str], candidate: Profile) -> float:
 
 
 def choose(text: str, tools: Iterable[Declared]) -> Fit | None:
-    """The tool that fits best; the one declared first where several fit equally."""
+    """The tool that fits best; the one declared first if several fit equally."""
     query = stems(text)
     fits = [Fit(tool, text, score(query, profile(tool))) for tool in ordinary(tools)]
     best = max(fits, key=lambda fit: fit.score, default=None)

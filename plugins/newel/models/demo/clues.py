@@ -45,7 +45,7 @@ _NEAR = 40
 
 @dataclass(slots=True)
 class Number:
-    """A number, the stems of the words beside it, and whether an argument already uses it."""
+    """A number, the stems of the words next to it, and whether an argument already uses it."""
 
     value: float
     beside: frozenset[str]
@@ -202,7 +202,7 @@ class _Reader:
         before = self._open if self._open is not None and self._open.name is name else None
         self._at = end
         if before is not None and not name and not self._closes(end):
-            self._lead, self._open = "", None  # "in paris and tell me …" is no enumeration
+            self._lead, self._open = "", None  # "in paris and tell me …" is not an enumeration
             return
         phrase = Phrase(
             text,

@@ -129,7 +129,7 @@ class _Turn:
         return [(finisher.name, self._filled({"type": "object", **finisher.parameters}))]
 
     def text(self) -> str:
-        """The answer in words, or as JSON where it has a schema."""
+        """The answer in words, or as JSON if it has a schema."""
         schema = answer_schema(self._request)
         if schema is None:
             return self._answer.marked()

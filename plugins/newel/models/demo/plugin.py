@@ -1,4 +1,4 @@
-"""The plugin of ``demo:``, the offline model that is used where no provider has a key."""
+"""The plugin of ``demo:``, the offline model that is used if no provider has a key."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def failure(response: Mapping[str, Any]) -> str | None:
 
 
 def unwrapped(response: Mapping[str, Any]) -> Any:
-    """The value itself: without the envelope ``{"result": …}`` and without a status beside the message."""
+    """The value itself: without the envelope ``{"result": …}`` and without a status next to the message."""
     if set(response) == {"result"}:
         inner = response["result"]
         return unwrapped(inner) if isinstance(inner, Mapping) else inner

@@ -29,7 +29,7 @@ def _variable() -> str | None:
 
 
 def api_key(model: str) -> str | None:
-    """The key in the environment; raises ModelError where it cannot be a key."""
+    """The key in the environment; raises ModelError if it cannot be a key."""
     return plain_key(os.environ[name], model, name) if (name := _variable()) is not None else None
 
 
@@ -71,7 +71,7 @@ def is_configured(vertex: bool) -> bool:
 
 
 def check(model: str, vertex: bool, base_url: str | None = None, project: str | None = None) -> None:
-    """Raise a ModelError that names the remedy where the SDK or the key is missing."""
+    """Raise a ModelError that names the remedy if the SDK or the key is missing."""
     if not _sdk_is_installed():
         raise ModelError(
             f"the model {model!r} needs the google-genai SDK, which is not installed:\npip install 'newel[gemini]'"

@@ -40,7 +40,7 @@ class GeminiContextCacheManager:
     async def handle_context_caching(self, llm_request: LlmRequest) -> CacheMetadata | None:
         """Let `llm_request` use a cache, if one exists or can be made; the request is changed in place.
 
-        Returns the metadata for its response (`populate_cache_metadata_in_response`); None where the request is not
+        Returns the metadata for its response (`populate_cache_metadata_in_response`); None if the request is not
         to be cached, or names a cache of its own in ``config.cached_content``.
         """
         settings = llm_request.stash.get(CACHE_CONFIG, None)
@@ -74,7 +74,7 @@ class GeminiContextCacheManager:
             logger.warning("the context cache %s was not deleted: %s", cache_name, _text(error))
 
     async def _create(self, request: LlmRequest, count: int, settings: ContextCacheConfig) -> CacheMetadata | None:
-        """A cache with the first `count` contents; None where it would be too small, or the service refuses."""
+        """A cache with the first `count` contents; None if it would be too small, or the service refuses."""
         if not self._is_large_enough(request, count, settings.min_tokens):
             return None
         options = settings.create_http_options
@@ -115,7 +115,7 @@ class GeminiContextCacheManager:
         whole = self._size(request, None)
         if not start:
             return False
-        # Where nothing is known of the model, the service decides.
+        # If nothing is known of the model, the service decides.
         least = fact_of("gemini", request.model or "", "least_cached_tokens") or 0
         return int(counted * start / whole) >= int(least)
 
@@ -150,7 +150,7 @@ class GeminiContextCacheManager:
 async def cached_responses(client: Sdk, request: LlmRequest, send: Callable[[LlmRequest], Responses]) -> Responses:
     """The responses that `send` yields for `request` with its cache; `request` is not changed.
 
-    Where the service has lost the cache, the request is sent once more without it.
+    If the service has lost the cache, the request is sent once more without it.
     """
     manager = GeminiContextCacheManager(client)
     prepared = request.model_copy()

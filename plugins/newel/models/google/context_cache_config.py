@@ -25,7 +25,7 @@ class ContextCacheConfig(BaseModel):
     ttl_seconds: int = Field(default=1800, gt=0)
     #: The least tokens of the agent's last prompt for which a cache is made. The service has a minimum of its own.
     min_tokens: int = Field(default=0, ge=0)
-    #: For the call that makes a cache: a `timeout` in milliseconds, say, after which the request is sent without one.
+    #: For the call that makes a cache. After its `timeout`, in milliseconds, the request is sent without a cache.
     create_http_options: HttpOptions | None = None
 
     @property

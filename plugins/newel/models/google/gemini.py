@@ -89,7 +89,7 @@ class Gemini(RemoteLlm):
         return "gcp.vertex_ai" if self.on_vertex else "gcp.gemini"
 
     def check(self) -> None:
-        """Raise a ModelError where the SDK or the key is missing."""
+        """Raise a ModelError if the SDK or the key is missing."""
         backend.check(self.model, self.on_vertex, self.base_url, self.project)
         if self.use_interactions_api:
             import_module("newel.models.google.interactions.api").check(self.model)
@@ -189,7 +189,7 @@ async def _streamed(connection: Connection, arguments: Json) -> Responses:
 
 
 def _explained(response: LlmResponse) -> LlmResponse:
-    """Give a response that is no answer an error message; the SDK drops the service's own."""
+    """Give a response that is not an answer an error message; the SDK drops the service's own."""
     if response.error_code is not None and response.error_message is None:
         what = "the answer is cut" if response.content and response.content.parts else "the model gave no answer"
         response.error_message = f"{what}: the service stopped it ({response.error_code})"

@@ -99,7 +99,7 @@ class History:
         return [dumped for _, dumped in sorted(results, key=lambda pair: pair[0])] + media + rest
 
     def _place(self, response: FunctionResponse, used: Container[int]) -> int | None:
-        """The open call that a result answers; None where no call is open: for a later result of the same call, say."""
+        """The open call that a result answers; None if no call is open, as for a later result of a call."""
         fitting = (n for n, (call_id, name) in enumerate(self._open) if _fits(response, call_id, name))
         return next((n for n in fitting if n not in used), None)
 

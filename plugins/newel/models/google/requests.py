@@ -68,7 +68,7 @@ def prefix(request: LlmRequest) -> Json:
 
 
 def ending_with_user(request: LlmRequest) -> list[Content]:
-    """The request's contents; where they do not end with the user, one more asks the model to continue."""
+    """The request's contents; if they do not end with the user, one more asks the model to continue."""
     contents = request.contents
     listed = contents.frozen() if isinstance(contents, SharedContents) else list(contents)
     if not listed:

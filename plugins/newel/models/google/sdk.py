@@ -86,7 +86,7 @@ class HttpResponse(Protocol):
     """A response of the HTTP library beneath the SDK."""
 
     async def aclose(self) -> None:
-        """Give the connection back, or close it where the body was not read to its end."""
+        """Give the connection back, or close it if the body was not read to its end."""
 
 
 class HttpClient(Protocol):

@@ -74,7 +74,7 @@ class StreamingResponseAggregator:
             if partial.error_code is not None:
                 self._error = (partial.error_code, partial.error_message)
         else:
-            # A chunk that only counts tokens, say; the error of an empty answer belongs to the whole answer.
+            # Such as a chunk that only counts tokens; the error of an empty answer belongs to the whole answer.
             partial.error_code = partial.error_message = None
             partial.content = Content(role="model", parts=[])
         for name in _FACTS:
@@ -89,7 +89,7 @@ class StreamingResponseAggregator:
         return partial
 
     def close(self) -> LlmResponse | None:
-        """The whole answer; None where it has no parts: see `failure` for why."""
+        """The whole answer; None if it has no parts: see `failure` for why."""
         self._end_call(whole=self._facts.get("finish_reason") == FinishReason.STOP)
         self._end_text()
         if not self._parts and self._had_empty_text:
@@ -107,7 +107,7 @@ class StreamingResponseAggregator:
         return self.close() or self._whole(Content(role="model", parts=[]) if self._outcome()[0] is None else None)
 
     def failure(self) -> LlmResponse | None:
-        """The failure of an answer without parts, as a response of its own; None where nothing failed."""
+        """The failure of an answer without parts, as a response of its own; None if nothing failed."""
         return self._whole(None) if not self._parts and self._outcome()[0] is not None else None
 
     def _whole(self, content: Content | None) -> LlmResponse:

@@ -81,7 +81,7 @@ class LiteAssembly(Assembly):
         self._ending = (word, meaning or word)
 
     def _call(self, delta: Json) -> None:
-        """A piece of a call. Gemini's signature is beside it, or appended to its id."""
+        """A piece of a call. Gemini's signature is next to it, or appended to its id."""
         function = delta.get("function")
         places = [one.get(_FIELDS) for one in (delta, function) if isinstance(one, dict)]
         signature = next((one[_SIGNATURE] for one in places if isinstance(one, dict) and one.get(_SIGNATURE)), None)

@@ -127,7 +127,7 @@ def _no_restore(*, guarded: bool = False) -> None:
 
 
 def failure_of(error: Exception, service: Service, exchange: Exchange | None) -> ModelError:
-    """The failure, as the wire showed it if that was watched: LiteLLM makes up a status where there is none."""
+    """The failure, as the wire showed it if that was watched: LiteLLM makes up a status if there is none."""
     if exchange is None:
         return service.error_of(error)
     if exchange.status is not None and exchange.status >= 300:

@@ -42,7 +42,7 @@ class Library(Protocol):
 
 
 def check(model: str) -> None:
-    """Raise a ModelError that names the remedy where the package is missing."""
+    """Raise a ModelError that names the remedy if the package is missing."""
     if find_spec("litellm") is None:
         raise ModelError(
             f"the model {model!r} needs the litellm package, which is not installed:\npip install 'newel[litellm]'"

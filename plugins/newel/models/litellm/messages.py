@@ -19,7 +19,7 @@ class LiteMessages(Messages):
     """The messages of a conversation with any model."""
 
     def _call(self, part: Part) -> Json:
-        """A call, with the fields that LiteLLM had beside it: a signature of Gemini, say."""
+        """A call, with the other fields that LiteLLM gave it, such as Gemini's signature."""
         beside: Json = kept_for(part, "litellm", EXTRA_CONTENT) or {}
         return {**super()._call(part), **beside}
 

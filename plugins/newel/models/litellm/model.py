@@ -60,7 +60,7 @@ class LiteLlm(RemoteLlm):
         return self._capable(self.model_name(request))
 
     def check(self) -> None:
-        """Raise a ModelError where the package is missing."""
+        """Raise a ModelError if the package is missing."""
         library.check(self.model)
 
     async def aclose(self) -> None:

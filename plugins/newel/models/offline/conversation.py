@@ -116,7 +116,7 @@ def _exchanges(contents: Sequence[Content]) -> list[Exchange]:
 
 
 def _answer(exchanges: Sequence[Exchange], response: FunctionResponse) -> None:
-    """Give a result to its call: by id where both have one, else to the first call of that name without a result."""
+    """Give a result to its call: by id if both have one, else to the first call of that name without a result."""
     same = [e for e in exchanges if e.name == response.name]
     by_id = [e for e in same if response.id and e.call_id == response.id]
     for exchange in by_id or [e for e in same if e.response is None]:

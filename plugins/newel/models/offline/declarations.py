@@ -65,7 +65,7 @@ def _text_of(value: Any) -> str:
 
 
 def answer_schema(request: LlmRequest) -> Schema | None:
-    """The schema that the answer must fit, or None where it may be any text."""
+    """The schema that the answer must fit, or None if it may be any text."""
     config = request.config
     if config.response_json_schema is not None:
         return json_schema(config.response_json_schema)

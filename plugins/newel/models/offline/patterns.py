@@ -10,7 +10,7 @@ _COUNT = re.compile(r"\{(\d*)(?:,(\d*))?\}")
 
 
 def text_matching(pattern: str) -> str | None:
-    """The shortest text we can make in which `pattern` is found; None where we can make none.
+    """The shortest text we can make in which `pattern` is found; None if we can make none.
 
     Look-around, back references and conditions are not understood; the result is always checked.
     """

@@ -1,4 +1,4 @@
-"""Responses of offline models: a text, in chunks where it is streamed, or tool calls."""
+"""Responses of offline models: a text, in chunks if it is streamed, or tool calls."""
 
 from __future__ import annotations
 

@@ -61,14 +61,14 @@ def _pointed(ref: str, root: Schema) -> Schema:
 
 
 def options(schema: Schema) -> list[Any]:
-    """The branches of ``anyOf`` or ``oneOf`` except null, each with the keywords beside the branches."""
+    """The branches of ``anyOf`` or ``oneOf`` except null, each with the keywords next to the branches."""
     branches = schema.get("anyOf") or schema.get("oneOf") or ()
     beside = {k: v for k, v in schema.items() if k not in ("anyOf", "oneOf", "default")}
     return [{**beside, **b} for b in branches if isinstance(b, Mapping) and b.get("type") != "null"]
 
 
 def kind(schema: Schema) -> str:
-    """The type of a settled schema, guessed from its keywords where it names none; empty where it says nothing."""
+    """The type of a settled schema, guessed from its keywords if it names none; empty if it says nothing."""
     named = schema.get("type")
     if isinstance(named, list):
         named = next((t for t in named if t != "null"), "null")
@@ -82,7 +82,7 @@ def kind(schema: Schema) -> str:
 
 
 def sample(schema: Any, root: Schema | None = None, depth: int = 0) -> Any:
-    """The least value that fits `schema`: a default or an example where it has one, required properties only."""
+    """The least value that fits `schema`: a default or an example if it has one, required properties only."""
     root = root if root is not None else (schema if isinstance(schema, dict) else {})
     schema = settled(schema, root)
     if (named_value := _named_value(schema)) is not None:

@@ -31,7 +31,7 @@ class Response(Protocol):
         """The body in pieces."""
 
     async def aclose(self) -> None:
-        """Give the connection back, or close it where the body was not read to its end."""
+        """Give the connection back, or close it if the body was not read to its end."""
 
 
 class Realtime(Protocol):
@@ -80,7 +80,7 @@ class Call:
 
 
 class Sender:
-    """Sends the requests of one model, over one connection where they follow each other."""
+    """Sends the requests of one model, over one connection if they follow each other."""
 
     def __init__(self) -> None:
         self._clients: Clients[Sdk] = Clients()
@@ -156,7 +156,7 @@ def http_library() -> str:
 
 
 def check_sdk(model: str) -> None:
-    """Raise a ModelError that names the remedy where the SDK is missing."""
+    """Raise a ModelError that names the remedy if the SDK is missing."""
     if find_spec("openai") is None:
         raise ModelError(
             f"the model {model!r} needs the openai SDK, which is not installed:\npip install 'newel[openai]'"

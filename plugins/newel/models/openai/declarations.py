@@ -49,7 +49,7 @@ class Declarations:
         return without_nulls(args, schema, schema) if schema is not None and args else args
 
     def choice(self, config: GenerateContentConfig, forced: bool, report: Report) -> Choice | None:
-        """What the request says about calling tools; None where it says nothing. `forced`: a call can be forced."""
+        """What the request says about calling tools; None if it says nothing. `forced`: a call can be forced."""
         calling = config.tool_config.function_calling_config if config.tool_config is not None else None
         mode = calling.mode if calling is not None else None
         if calling is None or mode is None or not self.tools:
@@ -103,4 +103,4 @@ def _defaults(schema: Schema) -> str:
         for name, inner in properties.items()
         if isinstance(inner, dict) and inner.get("default") is not None
     ]
-    return f"Where null: {', '.join(pairs)}." if pairs else ""
+    return f"If null: {', '.join(pairs)}." if pairs else ""

@@ -60,7 +60,7 @@ class EventReader:
 async def events(body: AsyncIterator[bytes], service: Service) -> AsyncGenerator[Json, None]:
     """The events up to ``[DONE]`` or the end of the body.
 
-    Raises ModelError for a body without events and for an event that is no JSON object; comments are ignored.
+    Raises ModelError for a body without events and for an event that is not a JSON object; comments are ignored.
     """
     reader = EventReader()
     count = 0

@@ -92,7 +92,7 @@ class History(ABC):
 
     @abstractmethod
     def medium(self, medium: Medium) -> Json | None:
-        """A medium in a message of the user; None where it cannot be sent."""
+        """A medium in a message of the user; None if it cannot be sent."""
 
     def call_id(self, call: FunctionCall) -> str:
         """The id to send for a call, which waits for its result from now on."""

@@ -1,4 +1,4 @@
-"""Media: the content of parts besides text, in the forms that the protocols can carry."""
+"""Media: the content of parts other than text, in the forms that the protocols can carry."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Medium:
 
     @property
     def text(self) -> str | None:
-        """The text of a text file; None where it is no text file, or not UTF-8."""
+        """The text of a text file; None if it is not a text file, or not UTF-8."""
         if self.kind != "text" or self.data is None:
             return None
         try:

@@ -78,7 +78,7 @@ class OpenAIModel(RemoteLlm):
         return self._connected(llm_request) if self._is_own else super().connect(llm_request)
 
     def check(self) -> None:
-        """Raise a ModelError where the SDK, the key or the address is missing."""
+        """Raise a ModelError if the SDK, the key or the address is missing."""
         check_sdk(self.model)
         self._endpoint()
 

@@ -50,7 +50,7 @@ def instructions(config: GenerateContentConfig, report: Report) -> str:
 
 
 def sampling(config: GenerateContentConfig, capable: ModelCapabilities, report: Report) -> Json:
-    """Temperature and top_p, where they have an effect."""
+    """Temperature and top_p, if they have an effect."""
     fields: Json = {}
     for name in _SAMPLING:
         value = getattr(config, name)
@@ -87,7 +87,7 @@ class OutputFormat:
         self.schema = schema
         self.strict = strict
         self.name = name
-        #: The answer is no object, and comes wrapped in one.
+        #: The answer is not an object, and comes wrapped in one.
         self.wrapped = wrapped
 
 

@@ -22,7 +22,7 @@ class Profile(BaseModel, extra="forbid", frozen=True):
     base_url: str | None = None
     #: The variable of the environment that holds the key.
     key_variable: str | None = None
-    #: False: it answers without a key, and gets one only where `key_variable` is set.
+    #: False: it answers without a key, and gets one only if `key_variable` is set.
     needs_key: bool = False
     #: The fields in which it sends thoughts, and the one in which it wants them back; None: it wants none.
     reasoning_fields: tuple[str, ...] = ("reasoning_content", "reasoning")
@@ -53,7 +53,7 @@ class Profile(BaseModel, extra="forbid", frozen=True):
     capabilities: Mapping[str, Any] = Field(default_factory=dict)
 
     def key(self, model: str) -> str:
-        """The key in the environment; raises a ModelError that names the variable where a needed key is missing."""
+        """The key in the environment; raises a ModelError that names the variable if a needed key is missing."""
         variable = self.key_variable
         key = plain_key(os.environ.get(variable, ""), model, variable) if variable else ""
         if key or not self.needs_key:

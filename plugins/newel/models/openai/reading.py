@@ -23,7 +23,7 @@ _EXCERPT = 200
 
 
 def parsed(content: bytes, service: Service) -> Json:
-    """The JSON object in a body; raises ModelError where it holds none, or reports a failure."""
+    """The JSON object in a body; raises ModelError if it holds none, or reports a failure."""
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):
@@ -60,18 +60,18 @@ def is_text(value: object) -> TypeGuard[str]:
 
 
 def objects(value: object) -> list[Json]:
-    """The objects of a list; none where it is no list."""
+    """The objects of a list; none if it is not a list."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def part_of(value: object, name: str) -> Json:
-    """The object under `name`; empty where there is none."""
+    """The object under `name`; empty if there is none."""
     inner = value.get(name) if isinstance(value, dict) else None
     return inner if isinstance(inner, dict) else {}
 
 
 def usage_of(value: object, prompt: str, output: str) -> GenerateContentResponseUsageMetadata | None:
-    """The token counts, which the protocols name differently; None where the service reported none."""
+    """The token counts, which the protocols name differently; None if the service reported none."""
     if not isinstance(value, dict):
         return None
     of_prompt, of_output = part_of(value, f"{prompt}_details"), part_of(value, f"{output}_details")
@@ -135,5 +135,5 @@ def citations_of(annotations: list[Json], offset: int = 0) -> list[Citation]:
 
 
 def citation_metadata(citations: list[Citation]) -> CitationMetadata | None:
-    """The citations of an answer; None where it has none."""
+    """The citations of an answer; None if it has none."""
     return CitationMetadata(citations=citations) if citations else None

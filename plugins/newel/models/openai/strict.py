@@ -56,7 +56,7 @@ class _LooseError(ValueError):
 
 
 def strict_schema(schema: Schema) -> Schema | None:
-    """`schema` in strict mode: objects closed, optional properties nullable; None where that is not possible."""
+    """`schema` in strict mode: objects closed, optional properties nullable; None if that is not possible."""
     try:
         return _Strict(bounds=None).root(schema)
     except _LooseError:
@@ -104,7 +104,7 @@ def without_nulls(value: Any, schema: Schema, root: Schema) -> Any:
 
 
 def _fitting(value: Any, schema: Schema, root: Schema) -> Schema:
-    """The branch of `schema` that `value` fits best; the schema itself where it has no branches."""
+    """The branch of `schema` that `value` fits best; the schema itself if it has no branches."""
     branches = schema.get("anyOf") or schema.get("oneOf") or ()
     kind = "properties" if isinstance(value, dict) else "items"
     matches = [referred(branch, root) for branch in branches if isinstance(branch, dict)]
@@ -163,7 +163,7 @@ class _Strict:
         if "$defs" in schema:
             result["$defs"] = {name: self._node(inner, 0) for name, inner in schema["$defs"].items()}
         if "$ref" in schema:
-            if result:  # nothing may be beside a reference
+            if result:  # nothing may be next to a reference
                 result["anyOf"] = [{"$ref": schema["$ref"]}]
             else:
                 result["$ref"] = schema["$ref"]

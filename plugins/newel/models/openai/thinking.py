@@ -14,7 +14,7 @@ _BUDGETS = ((2_048, "low"), (8_192, "medium"))
 
 
 def effort(config: GenerateContentConfig, capable: ModelCapabilities, report: Report) -> str | None:
-    """The reasoning effort; None where the request asks for none, or the model has no such setting."""
+    """The reasoning effort; None if the request asks for none, or the model has no such setting."""
     thinking = config.thinking_config
     if thinking is None:
         return None

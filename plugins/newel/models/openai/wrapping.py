@@ -1,4 +1,4 @@
-"""Wrapping: puts an answer that is no object into the object that the service insists on, and takes it out again."""
+"""Wrapping: puts an answer that is not an object into the object that the service wants, and takes it out again."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Unwrapping:
         return text[:at]
 
     def close(self) -> str:
-        """The text that was held back and is no wrapping."""
+        """The text that was held back and is not wrapping."""
         if self._inside is None:
             head, self._head = self._head, ""
             return head

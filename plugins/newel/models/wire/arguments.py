@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 
 class MalformedArgumentsError(ValueError):
-    """The arguments of a call are no object of JSON; the text says why, for the model."""
+    """The arguments of a call are not a JSON object; the text says why, for the model."""
 
 
 def parse_arguments(text: str | None) -> dict[str, Any]:
@@ -17,7 +17,7 @@ def parse_arguments(text: str | None) -> dict[str, Any]:
     try:
         value = json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        raise MalformedArgumentsError(f"the arguments are no valid JSON: {error}") from None
+        raise MalformedArgumentsError(f"the arguments are not valid JSON: {error}") from None
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -26,7 +26,7 @@ def parse_arguments(text: str | None) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _kind(value: object) -> str:

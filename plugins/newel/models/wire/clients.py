@@ -34,7 +34,7 @@ class Client(Generic[S]):
 class Clients(Generic[S]):
     """The clients of one model, by event loop: an asynchronous client works in one loop only.
 
-    A client's key is what it was made for: the bound of its answers, say. Most models have one client.
+    A client's key is what it was made for, such as the bound of its answers. Most models have one client.
     """
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ def http_client(library: str, service: Service, limits: Limits, **options: Any) 
     """An AsyncClient of ``httpx`` or ``httpx2`` for an SDK.
 
     It follows no redirect (one would carry the key to another host), reads no more than the limit, and opens no socket
-    where NEWEL_OFFLINE is set. `options` are passed on.
+    if NEWEL_OFFLINE is set. `options` are passed on.
     """
     http = import_module(library)
     context = ssl_context(library)

@@ -14,7 +14,7 @@ from newel.models.wire.secrets import header_secrets, mask
 from newel.models.wire.service import Service, chain_of, is_sign_in, message_of
 from newel_kernel import LlmResponse, ModelError, NewelError
 
-#: The close code where no close frame came.
+#: The close code if no close frame came.
 _ABNORMAL = 1006
 #: Close codes by which a service says that it does not accept something; to continue or try again does not help.
 _REFUSALS = {
@@ -27,7 +27,7 @@ _REFUSALS = {
 #: Codes from here on are the service's own.
 _OWN = 4000
 _OWN_REMEDY = "see the service's documentation of this code"
-#: How the google-genai SDK says that a message is no JSON.
+#: How the google-genai SDK says that a message is not JSON.
 _UNREADABLE = "Failed to parse response"
 
 
@@ -41,7 +41,7 @@ def lost(service: Service, number: int, code: int, reason: str) -> ConnectionLos
     """The loss of connection `number`, without a secret."""
     why = f" ({mask(reason, service.secrets)[:200]})" if reason else ""
     text = f"the live connection {number} to {service.who} was lost with code {code}{why}"
-    remedy = "run again, or ask for session resumption where the service has it"
+    remedy = "run again, or ask for session resumption if the service has it"
     return ConnectionLostError(f"{text}; {remedy}", code)
 
 

@@ -30,7 +30,7 @@ def plain_key(key: str, model: str, source: str) -> str:
 
 
 def given_key(key: SecretStr | None, model: str, field: str = "api_key") -> str | None:
-    """The key in a field of a model, empty where it holds nothing but blanks; None where none was given."""
+    """The key in a field of a model, empty if it holds nothing but blanks; None if none was given."""
     return plain_key(key.get_secret_value(), model, f"the field {field}") if key is not None else None
 
 

@@ -43,7 +43,7 @@ POLICED = Key[bool]("policed")
 
 
 def offline_reason(host: str) -> str | None:
-    """Why no request may go to `host`; None where it may. NEWEL_OFFLINE=1 allows only this machine's own addresses."""
+    """Why no request may go to `host`; None if it may. NEWEL_OFFLINE=1 allows only this machine's own addresses."""
     if host in _LOCAL or os.environ.get("NEWEL_OFFLINE", "").strip().lower() not in _TRUE:
         return None
     return f"NEWEL_OFFLINE is set, so nothing is sent to {host}; unset it to use the network"

@@ -24,7 +24,7 @@ class Names:
         return spelling
 
     def back(self, spelling: str) -> str:
-        """The name that was spelt so; the spelling itself where no name was."""
+        """The name that was spelt so; the spelling itself if no name was."""
         return self._names.get(spelling, spelling)
 
 
@@ -65,7 +65,7 @@ class CallIds:
         return sent
 
     def result(self, call_id: str | None, name: str | None) -> str | None:
-        """The id to send for a result: that of the first open call it can belong to; None where no open call fits."""
+        """The id to send for a result: that of the first open call it can belong to; None if no open call fits."""
         match = next((one for one in self._open if call_id and one[0] == call_id), None)
         if match is None:
             match = next((one for one in self._open if (not call_id or not one[0]) and one[1] == name), None)

@@ -9,7 +9,7 @@ from typing import Any
 MASK = "[api key]"
 #: The headers that carry credentials.
 _HEADERS = ("x-goog-api-key", "authorization", "x-api-key", "api-key", "proxy-authorization", "cookie")
-#: A header's value of fewer letters is no credential.
+#: A header's value of fewer letters is hardly a credential.
 _LEAST = 8
 #: Headers that hold no secrets: a service's messages about them must stay readable.
 _PUBLIC = ("accept", "anthropic-beta", "anthropic-version", "content-type", "http-referer", "user-agent", "x-title")

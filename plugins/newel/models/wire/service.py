@@ -94,7 +94,7 @@ class Service:
         return self.failed("RESPONSE_TOO_LARGE", f"the answer is larger than {most:,} bytes")
 
     def cut_short(self, what: str = "the stream ended without its end marker") -> ModelError:
-        """A stream that broke off; the part that it had sent is no answer."""
+        """A stream that broke off; the part that it had sent is not an answer."""
         return self._error(f"{self.who} broke off: {what}", "INCOMPLETE_STREAM", remedy=_LATER, retryable=True)
 
     def malformed(self, what: str) -> ModelError:
@@ -230,7 +230,7 @@ def chain_of(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _carried(error: BaseException) -> ModelError | None:
-    """A ModelError of ours (of the transport, say) that an SDK has wrapped."""
+    """A ModelError of ours (such as the transport's) that an SDK has wrapped."""
     return next((one for one in chain_of(error) if isinstance(one, ModelError)), None)
 
 

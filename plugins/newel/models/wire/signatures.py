@@ -25,7 +25,7 @@ def signed(part: Part, provider: str, signature: str | bytes | None, **metadata:
 
 
 def owner_of(part: Part) -> str | None:
-    """The provider whose signature a part carries; None where it has neither a signature nor an owner."""
+    """The provider whose signature a part carries; None if it has neither a signature nor an owner."""
     owner = (part.part_metadata or {}).get(OWNER)
     if isinstance(owner, str):
         return owner
@@ -43,6 +43,6 @@ def signature_of(part: Part, provider: str) -> bytes | None:
 
 
 def kept_for(part: Part, provider: str, name: str) -> Any:
-    """The value that `signed` kept under `name` for `provider`; None where it kept none, or for another."""
+    """The value that `signed` kept under `name` for `provider`; None if it kept none, or for another."""
     metadata = part.part_metadata or {}
     return metadata.get(name) if metadata.get(OWNER) == provider else None

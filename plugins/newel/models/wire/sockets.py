@@ -54,7 +54,7 @@ class WebSocket(Protocol):
 
 
 def check_websockets(model: str) -> None:
-    """Raise a ModelError that names the remedy where websockets is missing."""
+    """Raise a ModelError that names the remedy if websockets is missing."""
     if find_spec("websockets") is None:
         raise ModelError(
             f"a live connection to the model {model!r} needs websockets, which is not installed:\n"
@@ -100,7 +100,7 @@ class LiveSocket:
         self.over = False
 
     async def recv(self) -> bytes | LlmResponse | None:
-        """The next frame; once, the reason why the service closed the connection; None where nothing more comes.
+        """The next frame; once, the reason why the service closed the connection; None if nothing more comes.
 
         Raises ConnectionLostError if the connection was lost.
         """
@@ -159,7 +159,7 @@ class LiveSocket:
         return live_failure(self._service, self._number, code, what, remedy)
 
     def _refusal(self, error: Any) -> LlmResponse | None:
-        """The response that says why the connection ended; None where it was lost."""
+        """The response that says why the connection ended; None if it was lost."""
         if error.sent is not None and error.sent.code == _TOO_LARGE and not error.rcvd_then_sent:
             what = f"sent a message of more than {self._frame_bytes:,} bytes"
             return self.failure("RESPONSE_TOO_LARGE", what, "raise the setting frame_bytes of the provider's plugin")

@@ -26,7 +26,7 @@ def without_sound(contents: Iterable[Content]) -> list[Content]:
 
 @lru_cache(maxsize=64)
 def rate_of(mime: str) -> int | None:
-    """The sample rate of 16-bit PCM in Hz; None where the MIME type is not PCM."""
+    """The sample rate of 16-bit PCM in Hz; None if the MIME type is not PCM."""
     if mime.partition(";")[0].strip().lower() not in ("audio/pcm", "audio/l16", "audio/x-raw"):
         return None
     match = _RATE.search(mime)
@@ -71,7 +71,7 @@ class Resampler:
 
 
 def sound_of(blob: Blob) -> tuple[bytes, int]:
-    """The samples of a blob and their rate; raises ValueError where it is no whole 16-bit PCM."""
+    """The samples of a blob and their rate; raises ValueError if it is not whole 16-bit PCM."""
     rate, data = rate_of(blob.mime_type or ""), blob.data or b""
     if rate is None:
         raise ValueError(f"a live session takes sound as audio/pcm;rate=..., not {blob.mime_type!r}")

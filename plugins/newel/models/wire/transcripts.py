@@ -29,7 +29,7 @@ class Transcript:
         return [self._make(partial=True, **{self._field: piece})]
 
     def finish(self, text: str | None = None) -> list[LlmResponse]:
-        """The whole of the pieces so far, or `text` instead; nothing where nothing was said."""
+        """The whole of the pieces so far, or `text` instead; nothing if nothing was said."""
         whole, self._pieces = text or "".join(self._pieces), []
         if not whole:
             return []
@@ -62,7 +62,7 @@ class Words:
         return self._make(partial=True, content=Content(role="model", parts=parts))
 
     def finish(self, **more: object) -> list[LlmResponse]:
-        """The whole of the pieces so far, with `more` fields; nothing where nothing was written."""
+        """The whole of the pieces so far, with `more` fields; nothing if nothing was written."""
         if not self._pieces:
             return []
         part = Part(text="".join(self._pieces), thought=self._thought or None)

@@ -15,7 +15,7 @@ def token_usage(
 ) -> GenerateContentResponseUsageMetadata | None:
     """`prompt` includes the tokens read from a cache and written to it, `output` includes the thoughts.
 
-    None where the service reported nothing. Written tokens are kept as ``cache_write_token_count``.
+    None if the service reported nothing. Written tokens are kept as ``cache_write_token_count``.
     """
     if prompt is None and output is None:
         return None

@@ -112,7 +112,7 @@ class Engines:
 
 
 def asynchronous(url: URL) -> URL:
-    """The URL, with a driver for asyncio where it names none."""
+    """The URL, with a driver for asyncio if it names none."""
     backend, has_driver = url.get_backend_name(), "+" in url.drivername
     drivers = _DRIVERS.get("mysql" if backend == "mariadb" else backend, ())
     if has_driver and drivers and url.get_driver_name() not in drivers:

@@ -28,7 +28,7 @@ BUSY_SECONDS = 30.0
 
 
 class SqliteDatabase:
-    """The file at `path`, created with its directories where it does not exist; ``:memory:`` is not a file.
+    """The file at `path`, created with its directories if it does not exist; ``:memory:`` is not a file.
 
     Any thread may use the reader, for short reads; the writer belongs to the caller within `writing`. In WAL mode
     neither waits for the other. `release` closes both, and the next use opens them again. A file that this process
@@ -77,7 +77,7 @@ class SqliteDatabase:
             yield connection
 
     def check_place(self) -> None:
-        """Raise SessionError where the file is not at its path any more."""
+        """Raise SessionError if the file is not at its path any more."""
         self._place.check()
 
     def _look(self) -> sqlite3.Connection:
@@ -88,7 +88,7 @@ class SqliteDatabase:
         try:
             if _version(connection, self.path) != VERSION:
                 raise ConfigurationError(
-                    f"the session store {self.path!r} is of an older version, and read-only: open it once where it "
+                    f"the session store {self.path!r} is of an older version, and read-only: open it once if it "
                     f"can be written"
                 )
         except BaseException:
@@ -250,7 +250,7 @@ def _migrate(connection: sqlite3.Connection, path: str) -> None:
 
 
 def _version(connection: sqlite3.Connection, path: str) -> int:
-    """The file's schema version, where it is ours."""
+    """The file's schema version, if it is ours."""
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     owner = int(connection.execute("PRAGMA application_id").fetchone()[0])
     tables = [

@@ -23,16 +23,16 @@ class Place:
             self._opened = self._identity()
 
     def check(self) -> None:
-        """Raise SessionError where the store's file is not at its path any more: what is written to it is lost."""
+        """Raise SessionError if the store's file is not at its path any more: what is written to it is lost."""
         if self._opened is not None and self._identity() != self._opened:
             raise SessionError(
                 f"the session store {self.path!r} was deleted, moved or replaced while it was open, and nothing can be "
-                f"stored in it any more: put the file back, or open the store anew"
+                f"stored in it any more: put the file back, or open the store again"
             )
 
     @property
     def is_read_only(self) -> bool:
-        """Whether the file exists, and this process may not write it or may not write beside it (its log, say)."""
+        """Whether the file exists, and this process may not write it or may not write next to it (such as its log)."""
         return os.path.isfile(self.path) and not (_writable(self.path) and _writable(os.path.dirname(self.path)))
 
     def open_to_read(self) -> sqlite3.Connection:

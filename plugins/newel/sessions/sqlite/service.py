@@ -64,5 +64,5 @@ class SqliteSessionService(StoredSessionService):
         leases = Leases()
         file = SqliteFile(db_path, leases)
         super().__init__(file, leases, live_sessions=live_sessions)
-        # Also at exit, and where close() is never called.
+        # Also at exit, and if close() is never called.
         self._finalizer = weakref.finalize(self, file.writer.close)

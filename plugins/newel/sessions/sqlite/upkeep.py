@@ -42,7 +42,7 @@ def _copy(database: SqliteDatabase, target: str) -> None:
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     with database.apart() as source, closing(sqlite3.connect(target, isolation_level=None)) as copy:
         source.backup(copy)  # in one step: a copy of one moment, never restarted because others write
-        copy.execute("PRAGMA journal_mode = DELETE").fetchall()  # one file, without a log beside it
+        copy.execute("PRAGMA journal_mode = DELETE").fetchall()  # one file, without a log next to it
     _sync(target)
 
 

@@ -29,7 +29,7 @@ class Bring:
     """Adds `events` after a session's first `version` events; with `change` (and `version` 0) it creates the session.
 
     The new session's own state is that of `change`; in the shared scopes only missing keys are written. The events'
-    deltas change nothing. The result is the session's version afterwards: a different one where another writer came
+    deltas change nothing. The result is the session's version afterwards: a different one if another writer came
     first, and then nothing is written.
     """
 

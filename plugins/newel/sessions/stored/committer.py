@@ -1,4 +1,4 @@
-"""Committer: the writes of one event loop, several in one transaction where more wait than connections exist."""
+"""Committer: the writes of one event loop, several in one transaction if more wait than connections exist."""
 
 from __future__ import annotations
 

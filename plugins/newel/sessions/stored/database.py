@@ -28,7 +28,7 @@ class Database(Protocol):
         """Give back the space of deleted data, while others read and write as far as the database lets them."""
 
     async def backup(self, target: str) -> None:
-        """Write what is committed now into a new file; ConfigurationError where the database is not a file."""
+        """Write what is committed now into a new file; ConfigurationError if the database is not a file."""
 
     def send(self, write: Write[object]) -> None:
         """Commit `write` in the background; a failure is not reported."""

@@ -47,7 +47,7 @@ class Dialect:
     at_once: bool = False
     #: Begins a transaction that will write.
     begin: str = "BEGIN"
-    #: Makes an INSERT do nothing (empty: it fails), or replace the value, where the row exists.
+    #: Makes an INSERT do nothing (empty: it fails), or replace the value, if the row exists.
     unless_exists: str = "ON CONFLICT DO NOTHING"
     replacing: str = "ON CONFLICT ({columns}) DO UPDATE SET value = excluded.value"
     #: The command, before a table's name, that gives back the table's free space.
@@ -79,7 +79,7 @@ SQLITE = Dialect(
     begin="BEGIN IMMEDIATE",
     as_text=False,
     types={
-        # AUTOINCREMENT: a session created anew under an old id must not get the old one's number.
+        # AUTOINCREMENT: a session created again under an old id must not get the old one's number.
         "number": "INTEGER PRIMARY KEY AUTOINCREMENT",
         "integer": "INTEGER",
         "name": "TEXT",

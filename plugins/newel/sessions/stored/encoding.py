@@ -45,7 +45,7 @@ class StoredEvent(NamedTuple):
 
 
 def encode_event(event: Event) -> StoredEvent:
-    """The stored form of `event`, which is left as it is; raises SessionError where it has none."""
+    """The stored form of `event`, which is left as it is; raises SessionError if it has none."""
     usual = encode_texts(event)
     return StoredEvent(freeze_event(usual[0]), usual[1]) if usual is not None else encode_any(event)
 
@@ -65,7 +65,7 @@ def encode_any(event: Event) -> StoredEvent:
 
 
 def decode_event(data: str | bytes) -> Event:
-    """The event of a stored form, frozen; raises ValueError where it is damaged."""
+    """The event of a stored form, frozen; raises ValueError if it is damaged."""
     return freeze_event(decode_texts(data) or Event.model_validate_json(data))
 
 
@@ -86,7 +86,7 @@ def encode_value(value: object, subject: str, path: str) -> bytes:
 
 
 def decode_value(data: str | bytes) -> Any:
-    """The value of a stored form; raises ValueError where it is damaged."""
+    """The value of a stored form; raises ValueError if it is damaged."""
     return from_json(data)
 
 

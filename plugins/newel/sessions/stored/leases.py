@@ -86,5 +86,5 @@ class Leases:
             return [one for one in self._leases.values() if one.lasting and one.taken]
 
     def forget(self) -> None:
-        """Begin anew, in a child process: the parent's leases are not its own."""
+        """Start again, in a child process: the parent's leases are not its own."""
         self.owner, self._leases, self._lock = new_owner(), {}, threading.Lock()

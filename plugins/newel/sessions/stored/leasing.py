@@ -54,7 +54,7 @@ class Leasing:
         return None if owner == self._leases.owner else owner
 
     async def take(self, session: Session) -> None:
-        """Take now what `hold` has asked for; SessionBusyError where another owner has it."""
+        """Take now what `hold` has asked for; SessionBusyError if another owner has it."""
         lease = self._leases.of(session)
         if lease is None:
             return
@@ -66,9 +66,9 @@ class Leasing:
         lease.renewed(start)
 
     def confirm(self, session: Session) -> Awaitable[None] | None:
-        """What to await before an effect, to be sure that this view holds its lease: FencedError where it does not.
+        """What to await before an effect, to be sure that this view holds its lease: FencedError if it does not.
 
-        None where that is known without asking: enough of the lease is left by this process's own clock.
+        None if that is known without asking: enough of the lease is left by this process's own clock.
         """
         lease = self._leases.of(session)
         if lease is None or (lease.taken and elapsed() < lease.sure_until):
@@ -82,7 +82,7 @@ class Leasing:
             self._database.send(Prolong(lease.number, session.lease, None))
 
     async def claim(self, *, app_name: str, user_id: str, session_id: str, owner: str, ttl: float) -> Session | None:
-        """Take the session for `ttl` seconds: a view that holds the lease, or None where another owner has it."""
+        """Take the session for `ttl` seconds: a view that holds the lease, or None if another owner has it."""
         key, start = Key(app_name, user_id, session_id), elapsed()
         epoch = await self._database.commit(Take(key, owner, None, ttl))
         view = await self._reader.view(key) if epoch is not None else None
@@ -95,7 +95,7 @@ class Leasing:
         return view
 
     async def renew(self, session: Session, *, ttl: float) -> None:
-        """Prolong the lease that the view holds; FencedError where another owner has taken it."""
+        """Prolong the lease that the view holds; FencedError if another owner has taken it."""
         lease, start = self._leases.of(session), elapsed()
         if lease is None or not await self._database.commit(Prolong(lease.number, session.lease, ttl)):
             raise FencedError(f"this view no longer holds the lease of the session {brief(session.id)!r}: stop")

@@ -45,7 +45,7 @@ class Connection(ABC):
 
     @abstractmethod
     def transaction(self) -> AbstractAsyncContextManager[None]:
-        """A transaction that is committed at the end of the block, and rolled back where the block fails."""
+        """A transaction that is committed at the end of the block, and rolled back if the block fails."""
 
 
 class Pool(ABC):
@@ -53,7 +53,7 @@ class Pool(ABC):
 
     @abstractmethod
     def connection(self) -> AbstractAsyncContextManager[Connection]:
-        """A connection; raises Trouble where none can be had in time."""
+        """A connection; raises Trouble if none can be had in time."""
 
     @abstractmethod
     async def close(self) -> None:
@@ -132,7 +132,7 @@ class PooledDatabase(ABC):
         )
 
     def send(self, write: Write[object]) -> None:
-        """Commit `write` soon, even where the loop is about to end: its last tasks are waited for."""
+        """Commit `write` soon, even if the loop is about to end: its last tasks are waited for."""
         with suppress(RuntimeError, SessionError):  # no loop, or closed: the lease runs out
             self._mine().committer.submit(write).add_done_callback(Outcome.exception)  # a failure is not reported
 
@@ -149,7 +149,7 @@ class PooledDatabase(ABC):
         await mine.pool.close()
 
     async def _committed(self, items: list[Item]) -> None:
-        """Commit writes together or, where that fails, each on its own."""
+        """Commit writes together or, if that fails, each on its own."""
         if len(items) > 1 and await self._together(items):
             return
         for item in items:
@@ -172,7 +172,7 @@ class PooledDatabase(ABC):
         return result
 
     async def _together(self, items: list[Item]) -> bool:
-        """Commit writes in one transaction; False where that failed. A write with its own error spoils no other."""
+        """Commit writes in one transaction; False if that failed. A write with its own error spoils no other."""
         batch = Batch()
         outcomes: list[tuple[Outcome, object, SessionError | None]] = []
 

@@ -75,7 +75,7 @@ class Tail:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A user's sessions (every user's where None), by user and in the order of creation, at most `size` of them."""
+    """A user's sessions (every user's if None), by user and in the order of creation, at most `size` of them."""
 
     app_name: str
     user_id: str | None

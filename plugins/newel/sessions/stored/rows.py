@@ -64,7 +64,7 @@ class StateChange:
 
     @classmethod
     def of(cls, delta: State, subject: str) -> StateChange:
-        """The changes of `delta`; raises SessionError where a value cannot be stored."""
+        """The changes of `delta`; raises SessionError if a value cannot be stored."""
         app, user, own = split_by_scope(delta)
         return cls(_stored(app, subject, "app:"), _stored(user, subject, "user:"), _stored(own, subject, ""))
 
@@ -87,7 +87,7 @@ def _stored(delta: State, subject: str, prefix: str) -> Changes:
 
 
 def merged(key: Key, app: Scope, user: Scope, own: Scope) -> State:
-    """The state of the three scopes, decoded anew, so that no two sessions share a value."""
+    """The state of the three scopes, decoded again, so that no two sessions share a value."""
     subject = f"of session {brief(key.id)!r}"
     decoded = (
         {name: _readable(decode_value, value, f"the state {name!r} {subject}") for name, value in scope.items()}

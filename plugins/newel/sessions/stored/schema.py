@@ -45,7 +45,7 @@ TABLES = ("sessions", "events", "session_state", "user_state", "app_state")
 
 
 def migration(dialect: Dialect, step: int, place: str = "") -> list[str]:
-    """The statements from version `step` to the next; `place` is the schema with a dot, where one is chosen."""
+    """The statements from version `step` to the next; `place` is the schema with a dot, if one is chosen."""
     words = {**dialect.types, "key": dialect.key, "prefix": place + dialect.prefix, "index": dialect.prefix}
     return [statement.format(**words) for statement in MIGRATIONS[step]]
 
@@ -78,7 +78,7 @@ class Schema:
         self._version_table = f"{dialect.prefix}schema"
 
     def version(self) -> Steps[int]:
-        """The version of the tables, 0 where there are none; refuses tables that are not newel's."""
+        """The version of the tables, 0 if there are none; refuses tables that are not newel's."""
         here = "current_schema()" if self._dialect.name == "postgresql" else "DATABASE()"
         where = "table_schema = ?1" if self._place else f"table_schema = {here}"
         where += f" AND table_name = '{self._version_table}'"

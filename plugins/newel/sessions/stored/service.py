@@ -146,7 +146,7 @@ class StoredSessionService(Leasing, SharedSessionStore):
         """Commit `event`, then apply it to `session`: a view of the log or a copy, even a stale one.
 
         Raises a SessionError that leaves `session`, `event` and the store as they were, with one exception:
-        where another process wrote first, StaleSessionError comes with `session` brought up to date.
+        if another process wrote first, StaleSessionError comes with `session` brought up to date.
         """
         return event if event.partial else await self._append(session, event, out_of_band=False)
 
@@ -184,7 +184,7 @@ class StoredSessionService(Leasing, SharedSessionStore):
             return event
 
     async def append_out_of_band(self, *, app_name: str, user_id: str, session_id: str, event: Event) -> Event:
-        """Append beside a run of the session: at the end of the log, and without ending that run."""
+        """Append during a run of the session: at the end of the log, and without ending that run."""
         view = await self.open(app_name=app_name, user_id=user_id, session_id=session_id)
         if view is None:
             raise SessionNotFoundError(f"the session {brief(session_id)!r} does not exist; the event is not stored")
@@ -220,7 +220,7 @@ class StoredSessionService(Leasing, SharedSessionStore):
     async def backup(self, target: str | os.PathLike[str]) -> None:
         """Copy an SQLite file, as it is at one moment and while others write, to `target`, which must not exist.
 
-        Raises ConfigurationError where the store is a server's database, or the copy cannot be written; then nothing
+        Raises ConfigurationError if the store is a server's database, or the copy cannot be written; then nothing
         is left at `target`.
         """
         await self._database.backup(os.fspath(target))

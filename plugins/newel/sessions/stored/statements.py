@@ -221,14 +221,14 @@ class Statements:
         return f"INSERT INTO {self._events} (session, sequence, timestamp, data) VALUES {', '.join(rows)}"
 
     def _put_new(self, scope: Scope) -> str:
-        """Writes one key of a scope where it does not exist: its owners, the key and the value."""
+        """Writes one key of a scope if it does not exist: its owners, the key and the value."""
         unless = self.dialect.unless_exists or "ON DUPLICATE KEY UPDATE value = value"
         return f"{self._put(scope).removesuffix(self._replacing(scope))}{unless}"
 
     def _count(self, hold: Hold) -> str:
         """Counts an event, takes or prolongs the lease: number, version, time, (data), then what `hold` needs.
 
-        It returns the epoch only where that is needed: returned rows cost SQLite as much as the update.
+        It returns the epoch only if that is needed: returned rows cost SQLite as much as the update.
 
         "none": the epoch (0: none) and whether it is out of band. "held": the epoch and the seconds. "taking": the
         owner, the seconds, and the owner that is known to be dead.
@@ -302,7 +302,7 @@ class Statements:
         return self.dialect.replacing.format(columns=f"{', '.join(scope.owners)}, {self.dialect.key}")
 
     def _p(self, number: int, kind: str = "text") -> str:
-        """A parameter, with its type where the database needs it."""
+        """A parameter, with its type if the database needs it."""
         return f"CAST(?{number} AS {_TYPES[kind]})" if self.dialect.casts else f"?{number}"
 
     def _null(self, kind: str) -> str:

@@ -21,7 +21,7 @@ class Query(NamedTuple):
 
     sql: str
     values: Sequence[Any] = ()
-    #: How long it may take, where that is more than a driver's own time limit.
+    #: How long it may take, if that is more than a driver's own time limit.
     seconds: float | None = None
 
 
@@ -29,11 +29,11 @@ class Reply(NamedTuple):
     """The rows of a statement, and how many it has changed."""
 
     rows: Sequence[Sequence[Any]]
-    #: Known where the statement returns no rows.
+    #: Known if the statement returns no rows.
     rowcount: int
 
     def changed(self, returning: bool) -> bool:
-        """Whether a row was changed, by a statement that returns the changed rows where the dialect can."""
+        """Whether a row was changed, by a statement that returns the changed rows if the dialect can."""
         return bool(self.rows if returning else self.rowcount)
 
 
@@ -65,7 +65,7 @@ class Write(Protocol[R_co]):
 
     @property
     def single(self) -> bool:
-        """Whether it is a single statement, where the database can express all of it in one."""
+        """Whether it is a single statement, if the database can express all of it in one."""
 
     def steps(self, sql: Statements, batch: Batch) -> Generator[Query, Reply, R_co]:
         """Its statements, one transaction."""

@@ -34,7 +34,7 @@ _NO_SPARSE: Any = Event(author="").sparse_values
 
 
 def encode_texts(event: Event) -> tuple[Event, bytes] | None:
-    """The event as it is read back, not frozen yet, and its JSON; None where it holds more than texts."""
+    """The event as it is read back, not frozen yet, and its JSON; None if it holds more than texts."""
     content = event.content
     if (
         event.__class__ is not Event
@@ -89,7 +89,7 @@ def _encoded(event: Event, role: str | None, texts: list[str]) -> tuple[Event, b
 
 
 def decode_texts(data: str | bytes) -> Event | None:
-    """The event of JSON from `encode_texts`, not frozen yet; None where it holds more than texts, or is damaged."""
+    """The event of JSON from `encode_texts`, not frozen yet; None if it holds more than texts, or is damaged."""
     if data[: len(_BEGINNING)] not in (_BEGINNING, _BEGINNING.decode()):  # nearly all that have more show it here
         return None
     try:

@@ -77,7 +77,7 @@ class Append:
     lease: Lease | None
     stored: StoredEvent
     change: StateChange | None
-    #: Beside a run of the session: it makes no view stale.
+    #: During a run of the session: it makes no view stale.
     out_of_band: bool = False
 
     @property
@@ -126,7 +126,7 @@ class Append:
         return self.lease.owner, self.lease.seconds, self.lease.dead_owner
 
     def _stored_before(self, sql: Statements, version: int) -> Steps[int]:
-        """The epoch, where an attempt whose answer was lost has stored this event; else raises the reason."""
+        """The epoch, if an attempt whose answer was lost has stored this event; else raises the reason."""
         rows = (yield Query(sql.obstacle, (self.log.number, version))).rows
         outcome = f"event {self.stored.event.id} is not stored"
         if not rows:
@@ -162,7 +162,7 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """Takes the lease of a session; the result is its epoch, or None where another owner has it."""
+    """Takes the lease of a session; the result is its epoch, or None if another owner has it."""
 
     key: Key
     owner: str

@@ -99,7 +99,7 @@ class DelegationTool(BaseTool):
         if isinstance(self._schema, type) and issubclass(self._schema, BaseModel):
             return self._schema.model_validate(args).model_dump(mode="json")
         if self._schema is None and not isinstance(args.get("request"), str):
-            raise ValueError("`request` must be a text that says what is wanted")
+            raise ValueError("`request` must be a string that describes the task")
         if self._schema is None and (unknown := args.keys() - {"request"}):
             raise ValueError(f"unknown: {', '.join(sorted(unknown))}; the only parameter is `request`")
         return args

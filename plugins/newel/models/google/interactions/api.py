@@ -20,7 +20,7 @@ _FIRST = (2, 30)
 
 
 def check(model: str) -> None:
-    """Raise a FeatureUnavailableError where the installed SDK is too old."""
+    """Raise a FeatureUnavailableError if the installed SDK is too old."""
     installed = version("google-genai")
     if tuple(int(number) for number in re.findall(r"\d+", installed)[:2]) < _FIRST:
         first = ".".join(map(str, _FIRST))

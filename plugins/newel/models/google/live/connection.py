@@ -142,7 +142,7 @@ class Target:
     #: The model's own voice, which wins over that of the request.
     speech: SpeechConfig | None
     frame_bytes: int
-    #: Whether to find out which input has arrived where the service does not say so.
+    #: Whether to find out which input has arrived if the service does not say so.
     confirms: bool
     report: Report
 

@@ -51,7 +51,7 @@ class Reader:
         return bool(self._calls)
 
     def read(self, message: Json) -> list[LlmResponse]:
-        """The responses of a message. Raises ValueError (pydantic's, too) where it is malformed."""
+        """The responses of a message. Raises ValueError (pydantic's, too) if it is malformed."""
         sound = _sound(message)
         if sound is not None:
             return [LlmResponse(sound, None, self._model)]

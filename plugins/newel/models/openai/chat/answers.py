@@ -62,7 +62,7 @@ class Whole:
             self.texts.append((thought, [text]))
 
     def note(self, event: Json) -> None:
-        """Take the fields of a chunk or a whole answer beside its choices; later counts replace earlier ones."""
+        """Take the fields of a chunk or a whole answer next to its choices; later counts replace earlier ones."""
         if is_text(event.get("model")):
             self.model = event["model"]
         usage = usage_of(event.get("usage"), "prompt_tokens", "completion_tokens")

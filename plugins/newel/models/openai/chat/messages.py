@@ -44,7 +44,7 @@ class Messages(History):
         self._detail = _DETAILS.get(resolution) if resolution is not None else None
 
     def from_model(self, parts: Sequence[Part]) -> list[Json]:
-        """One message of the assistant: its text and its calls; none where it only thought."""
+        """One message of the assistant: its text and its calls; none if it only thought."""
         texts: list[Json] = []
         calls: list[Json] = []
         for part in parts:

@@ -19,7 +19,7 @@ from newel_types import GenerateContentConfig
 _SUPPORTED = ("stop_sequences", "presence_penalty", "frequency_penalty", "seed", "response_logprobs", "logprobs")
 _PENALTIES = ("presence_penalty", "frequency_penalty")
 _MOST_STOPS = 4
-#: The user's message where the conversation is empty.
+#: The user's message if the conversation is empty.
 _BEGIN = "Do now what your instructions ask for."
 _IN_JSON = "Answer in JSON."
 

@@ -8,7 +8,7 @@ _OPEN, _CLOSE = "<think>", "</think>"
 class ThinkTags:
     """Takes text in pieces, and tells thoughts from the rest. A thought can only be at the start of an answer.
 
-    Line ends beside the tags belong to neither and are dropped.
+    Line ends next to the tags belong to neither and are dropped.
     """
 
     def __init__(self) -> None:

@@ -78,7 +78,7 @@ class Reader:
         }
 
     def read(self, event: Json) -> list[LlmResponse]:
-        """The responses of an event. Raises ValueError, TypeError or KeyError where it is malformed."""
+        """The responses of an event. Raises ValueError, TypeError or KeyError if it is malformed."""
         kind = event["type"]
         reaction = self._reactions.get(kind)
         if reaction is not None:

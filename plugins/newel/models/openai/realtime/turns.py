@@ -7,7 +7,7 @@ from itertools import count
 
 from newel_kernel import Json
 
-#: The start of the ids of events that may come too late, which is no error.
+#: The start of the ids of events that may come too late, which is not an error.
 LATE = "newel_late_"
 _BYTES_PER_MS = 48
 
@@ -55,7 +55,7 @@ class Turns:
         return self.active or self._playback.is_on(self._clock())
 
     def truncate(self) -> list[Json]:
-        """Have the service forget the speech that was not heard; no event where all was heard."""
+        """Have the service forget the speech that was not heard; no event if all was heard."""
         position = self._playback.stop(self._clock())
         if position is None:
             return []
@@ -111,7 +111,7 @@ class Playback:
         return self._item is not None and now < self._begun + self._ms / 1_000
 
     def stop(self, now: float) -> tuple[str, int, int] | None:
-        """Item, content and milliseconds up to which it was heard; None where all of it was heard."""
+        """Item, content and milliseconds up to which it was heard; None if all of it was heard."""
         if self._item is None or not self.is_on(now):
             self._item = None
             return None

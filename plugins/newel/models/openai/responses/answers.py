@@ -43,7 +43,7 @@ class Reader:
         self._tokens: list[Json] = []
 
     def response(self, body: Json) -> LlmResponse:
-        """The response in `body`; raises ModelError where it failed or is no response."""
+        """The response in `body`; raises ModelError if it failed or is not a response."""
         output = body.get("output")
         if not isinstance(output, list) or not is_text(body.get("status")):
             raise self._service.malformed("not a response: it has no status, or no list of output")

@@ -116,7 +116,7 @@ class Items(ItemHistory):
         return None
 
     def _thought(self, part: Part) -> list[Json]:
-        """The item of a thought; none where it is another service's, or has no encrypted content."""
+        """The item of a thought; none if it is another service's, or has no encrypted content."""
         item = kept_for(part, self._provider, ITEM)
         encrypted = signature_of(part, self._provider)
         if not isinstance(item, str) or encrypted is None:

@@ -30,13 +30,13 @@ _UNKNOWN_RESPONSE = (400, 404)
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The requests of a turn: with the whole conversation, and where the service keeps it, with only what is new."""
+    """The requests of a turn: with the whole conversation or, if the service keeps it, with only what is new."""
 
     whole: Call
     continued: Call | None
     tools: Declarations
     wrapped: bool
-    #: Marks an answer so that it can be continued; None where the service keeps nothing.
+    #: Marks an answer so that it can be continued; None if the service keeps nothing.
     mark: Mark | None
 
 

@@ -11,7 +11,7 @@ from newel_types import GenerateContentConfig
 
 _SUPPORTED = ("response_logprobs", "logprobs")
 _LEAST_OUTPUT = 16
-#: The user's message where the conversation is empty.
+#: The user's message if the conversation is empty.
 _BEGIN: Json = {"type": "message", "role": "user", "content": "Do now what your instructions ask for."}
 _IN_JSON = "Answer in JSON."
 _ENCRYPTED = "reasoning.encrypted_content"

@@ -102,7 +102,7 @@ class Assembly:
             item.arguments.append(event["delta"])
 
     def _piece(self, event: Json) -> str | None:
-        """The piece of text in `event`, noted for its item; None where it has none."""
+        """The piece of text in `event`, noted for its item; None if it has none."""
         delta = event.get("delta")
         if not is_text(delta):
             return None

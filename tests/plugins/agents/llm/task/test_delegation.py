@@ -269,7 +269,7 @@ def test_schemas_of_an_agent_that_answers_once() -> None:
 @pytest.mark.parametrize("mode", ["task", "single_turn"])
 @pytest.mark.parametrize(
     ("args", "problem"),
-    [({"request": "x", "more": 1}, "unknown: more"), ({}, "`request` must be a text"), ({"request": 1}, "`request`")],
+    [({"request": "x", "more": 1}, "unknown: more"), ({}, "`request` must be a string"), ({"request": 1}, "`request`")],
 )
 def test_arguments_that_do_not_fit_are_an_error_for_the_parent(mode: Any, args: dict[str, Any], problem: str) -> None:
     root = agent("root", call("worker", **args), "sorry", sub_agents=[agent("worker", mode=mode)])
