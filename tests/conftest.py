@@ -38,6 +38,8 @@ settings.register_profile("newel", deadline=None, suppress_health_check=[HealthC
 settings.load_profile("newel")
 #: Seconds for a script that does not read.
 _PATIENCE = 60
+#: The servers of tests; the package is not installed where the tests run, so its entry point is not found.
+pytest_plugins = ["newel_testkit.fixtures"]
 WHERE = {"app_name": "tearoom", "user_id": "ada", "session_id": "s1"}
 
 

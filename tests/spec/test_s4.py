@@ -23,11 +23,12 @@ from newel.apps import App
 from newel.events import Event
 from newel.runners import InMemoryRunner
 from newel.sessions import InMemorySessionService
-from newel.testing import GeminiServer, ScriptedModel
-from newel.testing.gemini_server import call
+from newel.testing import ScriptedModel
 from newel.workflow import DEFAULT_ROUTE, START, FunctionNode, JoinNode, NodeRunner, Workflow
 from newel_compose import compose_once
 from newel_kernel import BaseAgent
+from newel_testkit import GeminiServer
+from newel_testkit.gemini_server import call
 
 EXAMPLES = Path(__file__).parent / "s4"
 

@@ -10,6 +10,7 @@ import click
 
 from newel.cli.debugging import show_traceback
 from newel.cli.kinds import Command
+from newel.cli.packages import missing_package
 from newel.cli.plugin import COMMANDS
 from newel.cli.startup import Startup, startup_of
 from newel.cli.terminal import lines_of
@@ -55,7 +56,8 @@ class PluginGroup(click.Group):
         names = self.list_commands(ctx)
         if not name.startswith("-") and name not in names:
             error = startup_of(ctx).error
-            hint = did_you_mean(name, names) or f" (there are: {', '.join(names)}){_without_commands(ctx)}"
+            others = f" (there are: {', '.join(names)}){_without_commands(ctx)}"
+            hint = missing_package(name) or did_you_mean(name, names) or others
             why = f"; the plugins do not compose: {'; '.join(lines_of(error))}" if error is not None else ""
             raise Refusal(one_line(f"unknown command {name!r}{hint}{why}"))
         return super().resolve_command(ctx, args)

@@ -24,7 +24,6 @@ COMMANDS = [
     Command(name="eval", load=_from("evaluation.group", "evaluation"), help="Evaluate an agent and compare runs."),
     Command(name="eval_set", load=_from("evaluation.eval_set", "eval_set"), help="Create and fill eval sets."),
     Command(name="doctor", load=_from("doctor", "doctor"), help="Check the SDKs, keys and proxies of models."),
-    Command(name="fake-server", load=_from("fake_server", "fake_server"), help="Serve models' protocols locally."),
     Command(name="graph", load=_from("graph", "graph"), help="Draw what an agent is made of."),
     Command(name="keys", load=_from("keys", "keys"), help="Keep API keys where only their user reads them."),
     Command(name="lock", load=_from("lock", "lock"), help="Lock the plugins to their current versions."),

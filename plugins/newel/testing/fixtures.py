@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,8 +13,6 @@ if TYPE_CHECKING:
 
     from newel.evaluation.runs.evaluation import EvaluationRun
     from newel.models.scripted import ScriptedModel
-    from newel.testing.gemini_server import GeminiServer
-    from newel.testing.wire.server import WireServer
     from newel_compose import Composition, Distribution
 
 
@@ -57,42 +54,6 @@ def evaluate() -> Callable[..., EvaluationRun]:
     from newel.testing.eval_items import evaluate_case  # noqa: PLC0415 - as below
 
     return evaluate_case
-
-
-@pytest.fixture
-def gemini_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[GeminiServer]:
-    """A running `GeminiServer` that the environment points to; its script must be used up when the test ends."""
-    from newel.testing.gemini_server import GeminiServer  # noqa: PLC0415 - only the tests that use it pay for it
-
-    _stay_here(monkeypatch)
-    with GeminiServer() as server:
-        monkeypatch.setenv("GOOGLE_API_KEY", "test-key-0123456789")
-        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", server.url)
-        yield server
-
-
-@pytest.fixture
-def wire_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[WireServer]:
-    """A running `WireServer`; the environment leads each SDK to it, with `WIRE_KEY` as the key."""
-    from newel.testing.wire.bench import WIRE_KEY  # noqa: PLC0415 - as above
-    from newel.testing.wire.environment import VARIABLES, variables  # noqa: PLC0415
-    from newel.testing.wire.server import WireServer  # noqa: PLC0415
-
-    with WireServer() as server:
-        for name, value in variables(server.base, tuple(VARIABLES), WIRE_KEY).items():
-            monkeypatch.setenv(name, value)
-        _stay_here(monkeypatch)
-        yield server
-
-
-def _stay_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Remove the variables that would lead an SDK elsewhere, and keep SDKs from using a proxy."""
-    from newel.testing.wire.environment import ELSEWHERE  # noqa: PLC0415 - as above
-
-    for name in ELSEWHERE:
-        monkeypatch.delenv(name, raising=False)
-    for name in ("NO_PROXY", "no_proxy"):
-        monkeypatch.setenv(name, ",".join(filter(None, (os.environ.get(name), "127.0.0.1"))))
 
 
 @pytest.fixture

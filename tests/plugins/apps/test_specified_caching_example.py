@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from newel.testing import GeminiServer
+from newel_testkit import GeminiServer
 
 EXAMPLE = """
 import asyncio

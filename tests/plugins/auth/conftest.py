@@ -14,10 +14,11 @@ from newel.auth import AuthConfig, AuthCredential, OAuth2Auth
 from newel.auth.auth_schemes import OAuth2, OAuthFlowAuthorizationCode, OAuthFlowClientCredentials, OAuthFlows
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
-from newel.testing import OAuthServer, ScriptedModel
+from newel.testing import ScriptedModel
 from newel.types import Content, FunctionCall, FunctionResponse, Part
 from newel_compose import compose_once
 from newel_kernel import Event, Session
+from newel_testkit import OAuthServer
 
 ASK = "adk_request_credential"
 

@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
@@ -31,6 +32,8 @@ _PATIENCE = 60
 _BRACKETED_PASTE = "\x1b[?2004h"
 
 
+_CONTRIB = Path(__file__).parents[3] / "contrib"
+
 _composed = cache(compose)
 
 
@@ -40,6 +43,7 @@ class Project:
     def __init__(self, path: Path, site: Path) -> None:
         self.path = path
         self.site = site
+        self.sources: list[Path] = []
 
     def write(self, name: str, text: str) -> Path:
         file = self.path / name
@@ -57,9 +61,21 @@ class Project:
         for module, text in code.items():
             (self.site / f"{module}.py").write_text(dedent(text))
 
+    def install_contrib(self, name: str) -> None:
+        """Install the distribution in ``contrib/<name>``, with the entry points that its pyproject names."""
+        source = _CONTRIB / name
+        project = tomllib.loads((source / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        self.install(project["name"], project["entry-points"]["newel.plugins"], {})
+        self.sources.append(source)
+
     def newel(self, *args: str, stdin: str | None = None) -> Result:
         """A command in this process. What a test does not expect to be raised is raised here."""
         return CliRunner().invoke(cli, args, input=stdin, obj=self._startup(), catch_exceptions=False)
+
+    @property
+    def env(self) -> dict[str, str]:
+        """The environment of a process that finds what the test has installed."""
+        return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [self.site, *self.sources]))}
 
     def _startup(self) -> Startup | None:
         """What a command composes, made once for all tests; models and the like are of each command, as in a process.
@@ -76,7 +92,7 @@ class Project:
         return subprocess.run(
             [sys.executable, "-m", "newel.cli.main", *args],
             cwd=self.path,
-            env={**os.environ, "PYTHONPATH": str(self.site)},
+            env=self.env,
             input=stdin,
             text=True,
             capture_output=True,

@@ -63,9 +63,11 @@ def test_a_plugin_brings_commands(project: Any) -> None:
 def test_an_unknown_command(project: Any) -> None:
     assert project.refused("runn") == "unknown command 'runn'; did you mean 'run'?"
     known = (
-        "artifacts, chain, chat, completion, doctor, eval, eval_set, fake-server, graph, keys, lock, models, new, "
+        "artifacts, chain, chat, completion, doctor, eval, eval_set, graph, keys, lock, models, new, "
         "optimize, plugins, run, schema"
     )
+    hint = "it comes with newel-testkit: `pip install newel-testkit`"
+    assert project.refused("fake-server").startswith(f"unknown command 'fake-server'; {hint}")
     assert project.refused("zzz") == f"unknown command 'zzz' (there are: {known}, sessions, talk)"
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from newel.sessions import SqliteSessionService
-from newel.testing import OAuthServer
+from newel_testkit import OAuthServer
 
 SECRET = "k-very-secret-1"
 

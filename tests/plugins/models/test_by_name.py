@@ -10,10 +10,11 @@ import pytest
 
 from newel.models.kinds import ModelCall, ModelPolicy, ModelProvider, model_of
 from newel.models.policies.chain import policed
-from newel.testing import ScriptedModel, WireServer
-from newel.testing.wire.caller import HELLO, Caller, user
+from newel.testing import ScriptedModel
 from newel_compose import Composition, compose
 from newel_kernel import BaseLlm, Chains, ConfigurationError, LlmRequest, LlmResponse, ModelError, hookimpl
+from newel_testkit import WireServer
+from newel_testkit.wire.caller import HELLO, Caller, user
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning", "ignore::ResourceWarning")
 #: Plugin, provider, address.

@@ -14,11 +14,11 @@ from newel.models import http_llm
 from newel.models.http_llm import HttpLlm, Reading
 from newel.models.wire.names import Names
 from newel.models.wire.service import Service
-from newel.testing import WIRE_KEY, WireServer
-from newel.testing.wire.answers import Answer, call
-from newel.testing.wire.caller import Caller, user
-from newel.testing.wire.faults import fault
 from newel_kernel import Json, LlmRequest, ModelError
+from newel_testkit import WIRE_KEY, WireServer
+from newel_testkit.wire.answers import Answer, call
+from newel_testkit.wire.caller import Caller, user
+from newel_testkit.wire.faults import fault
 from newel_types import Content, ExecutableCode, FinishReason, GoogleSearch, Language, Part, Tool
 
 PAGE = Path(__file__).parents[3] / "docs/plugins/write-a-provider.md"

@@ -13,9 +13,9 @@ from newel.models.anthropic_llm import AnthropicLlm
 from newel.models.google_llm import Gemini
 from newel.models.lite_llm import LiteLlm
 from newel.models.openai import OpenAILlm, OpenAIResponsesLlm
-from newel.testing import WIRE_KEY, WireServer
-from newel.testing.wire.caller import Caller, user
 from newel_kernel import BaseLlm, ModelError
+from newel_testkit import WIRE_KEY, WireServer
+from newel_testkit.wire.caller import Caller, user
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning", "ignore::ResourceWarning")
 Make = Callable[[WireServer, dict[str, Any]], BaseLlm]

@@ -13,13 +13,7 @@ from pydantic import ValidationError
 from newel.agents import LlmAgent
 from newel.models.kinds import model_of
 from newel.models.script import create
-from newel.testing import (
-    ScriptedModel,
-    ScriptError,
-    ScriptExhaustedError,
-    ScriptLeftoverError,
-    ScriptMismatchError,
-)
+from newel.testing import ScriptedModel, ScriptError, ScriptExhaustedError, ScriptLeftoverError, ScriptMismatchError
 from newel_compose import compose
 from newel_kernel import ConfigurationError, LlmRequest, LlmResponse, ModelError
 from newel_types import Content, FunctionCall, Part

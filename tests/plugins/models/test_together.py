@@ -21,11 +21,12 @@ from newel.models.lite_llm import LiteLlm
 from newel.models.llm_request import LlmRequest
 from newel.models.openai import OpenAILlm, OpenAIResponsesLlm
 from newel.plugins import BasePlugin
-from newel.testing import WIRE_KEY, Conversation, WireServer
-from newel.testing.wire import Answer
-from newel.testing.wire.answers import call, text, thought
-from newel.testing.wire.caller import result, tools, user
+from newel.testing import Conversation
 from newel_kernel import BaseLlm, Event
+from newel_testkit import WIRE_KEY, WireServer
+from newel_testkit.wire import Answer
+from newel_testkit.wire.answers import call, text, thought
+from newel_testkit.wire.caller import result, tools, user
 from newel_types import (
     Blob,
     Content,
@@ -193,7 +194,7 @@ import asyncio, os, sys
 from newel_compose import compose
 from newel.models.kinds import model_of
 from newel.models.llm_request import LlmRequest
-from newel.testing.wire import Answer, WireServer
+from newel_testkit.wire import Answer, WireServer
 from newel_types import Content, Part
 composed = compose("standard")
 SDKS = {"google.genai", "anthropic", "openai", "litellm", "httpx", "httpx2"}

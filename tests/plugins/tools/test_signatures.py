@@ -24,10 +24,10 @@ from newel.agents import Context, LlmAgent
 from newel.models.scripted import ScriptedModel
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
-from newel.testing.wire.gemini_rules import refusal
 from newel.tools import FunctionTool, ToolContext
 from newel.tools.kinds import adapt_tool
 from newel_kernel import RunConfig, Session
+from newel_testkit.wire.gemini_rules import refusal
 
 EXAMPLES = int(os.environ.get("NEWEL_EXAMPLES", "60"))
 MISSING = object()

@@ -17,9 +17,9 @@ from newel.evaluation.local_eval_service import LocalEvalService
 from newel.evaluation.metrics.scoring import answer_of
 from newel.evaluation.runs.options import RunOptions
 from newel.testing import CLOSED, TURN_COMPLETE, Heard, ScriptedLiveModel
-from newel.testing.live import Close, GeminiLiveServer, Wait
-from newel.testing.live import gemini_messages as says_gemini
 from newel_kernel import ConfigurationError, LlmResponse
+from newel_testkit.live import Close, GeminiLiveServer, Wait
+from newel_testkit.live import gemini_messages as says_gemini
 from newel_types import Blob, Content, FunctionCall, GenerateContentResponseUsageMetadata, Part, Transcription
 
 CALL = FunctionCall(id="c1", name="find", args={"q": "x"})

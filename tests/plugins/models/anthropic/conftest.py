@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from newel.models.anthropic_llm import AnthropicLlm
-from newel.testing.wire import WireServer
-from newel.testing.wire.caller import Caller
+from newel_testkit.wire import WireServer
+from newel_testkit.wire.caller import Caller
 
 _ELSEWHERE = ("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE", "ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_IDENTITY_TOKEN")
 

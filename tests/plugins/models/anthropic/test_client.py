@@ -18,11 +18,11 @@ from pydantic import SecretStr
 from newel import types
 from newel.models import LlmRequest, LlmResponse
 from newel.models.anthropic_llm import AnthropicLlm, Claude
-from newel.testing.wire import Answer, fault
-from newel.testing.wire.caller import Caller, user
-from newel.testing.wire.faults import FAULTS
-from newel.testing.wire.http import HttpServer, Logged, Reply
 from newel_kernel import Json, ModelError
+from newel_testkit.wire import Answer, fault
+from newel_testkit.wire.caller import Caller, user
+from newel_testkit.wire.faults import FAULTS
+from newel_testkit.wire.http import HttpServer, Logged, Reply
 from newel_types import GenerateContentConfig, HttpRetryOptions
 
 ONCE = HttpRetryOptions(attempts=1)

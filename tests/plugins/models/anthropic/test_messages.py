@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from newel.models.anthropic.blocks import Media
 from newel.models.anthropic.messages import Messages
-from newel.testing.wire.anthropic import signature
-from newel.testing.wire.anthropic_messages import check_messages
-from newel.testing.wire.caller import Caller, call, model, result, tools, user
+from newel_testkit.wire.anthropic import signature
+from newel_testkit.wire.anthropic_messages import check_messages
+from newel_testkit.wire.caller import Caller, call, model, result, tools, user
 from newel_types import Blob, Content, FileData, FunctionResponsePart, Part
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)

@@ -9,9 +9,9 @@ import pytest
 from pydantic import BaseModel, Field
 
 from newel import types
-from newel.testing.wire import Answer
-from newel.testing.wire.caller import Caller, tools, user
 from newel_kernel import Json, LlmResponse
+from newel_testkit.wire import Answer
+from newel_testkit.wire.caller import Caller, tools, user
 
 OLD = "claude-3-5-sonnet-20241022"
 JSON = "application/json"

@@ -8,12 +8,12 @@ import pytest
 
 from newel import types
 from newel.models.anthropic.blocks import PROVIDER
-from newel.testing.wire import Answer, common_answers
-from newel.testing.wire.answers import call, text, thought
-from newel.testing.wire.anthropic import redacted, signature
-from newel.testing.wire.caller import Caller, result, tools, user
-from newel.testing.wire.caller import call as call_part
 from newel_kernel import Json, LlmResponse
+from newel_testkit.wire import Answer, common_answers
+from newel_testkit.wire.answers import call, text, thought
+from newel_testkit.wire.anthropic import redacted, signature
+from newel_testkit.wire.caller import Caller, result, tools, user
+from newel_testkit.wire.caller import call as call_part
 from newel_types import FinishReason, Part
 
 BOTH = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])

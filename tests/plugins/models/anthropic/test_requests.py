@@ -12,10 +12,10 @@ from newel.agents.context_cache_config import ContextCacheConfig
 from newel.models.anthropic.requests import outgoing
 from newel.models.anthropic_llm import AnthropicLlm
 from newel.models.google.request_keys import CACHE_CONFIG, CACHEABLE_TOKENS
-from newel.testing.wire import Answer
-from newel.testing.wire.anthropic import signature
-from newel.testing.wire.caller import Caller, call, model, result, tools, user
 from newel_kernel import Json, LlmRequest
+from newel_testkit.wire import Answer
+from newel_testkit.wire.anthropic import signature
+from newel_testkit.wire.caller import Caller, call, model, result, tools, user
 from newel_types import SharedContents, freeze
 
 OLD, SONNET_45, OPUS_46, OPUS_5 = "claude-3-haiku-20240307", "claude-sonnet-4-5", "claude-opus-4-6", "claude-opus-5"

@@ -20,9 +20,10 @@ from newel.models.google.caches import GeminiContextCacheManager
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel.sessions.sqlite_session_service import SqliteSessionService
-from newel.testing import GeminiServer, ScriptedModel
+from newel.testing import ScriptedModel
 from newel.utils.cache_performance_analyzer import CachePerformanceAnalyzer
 from newel_kernel import Event, seam
+from newel_testkit import GeminiServer
 
 LONG = "Answer in one sentence, and be kind. " * 400
 #: What the service says that a prompt with LONG costs.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from newel.models.google_llm import Gemini
-from newel.testing import WIRE_KEY, model_checks
-from newel.testing.wire.conformance import PARTS, run_checks
 from newel_kernel import BaseLlm
+from newel_testkit import WIRE_KEY, model_checks
+from newel_testkit.wire.conformance import PARTS, run_checks
 
 # The SDK's own, of a finish reason that it has not heard of.
 pytestmark = pytest.mark.filterwarnings("ignore:brand_new_reason:UserWarning")

@@ -20,9 +20,9 @@ from newel.models import Gemini, LlmRequest, LlmResponse
 from newel.models.google.backend import account
 from newel.models.kinds import ModelProvider, model_of
 from newel.runners import Runner
-from newel.testing import GeminiServer
-from newel.testing.gemini_server import call, text
 from newel_kernel import ModelError
+from newel_testkit import GeminiServer
+from newel_testkit.gemini_server import call, text
 from newel_types import SharedContents, freeze
 
 KEY = "test-key-0123456789"

@@ -19,9 +19,10 @@ from newel.models.google.interactions import api, requests
 from newel.models.google.interactions.responses import response_of
 from newel.models.google.interactions.streaming import StreamedInteraction
 from newel.runners import Runner
-from newel.testing import GeminiServer, ScriptedModel
-from newel.testing.gemini_server import call, text
+from newel.testing import ScriptedModel
 from newel_kernel import Event, FeatureUnavailableError, ModelError
+from newel_testkit import GeminiServer
+from newel_testkit.gemini_server import call, text
 from newel_types import HttpRetryOptions
 
 BOTH = pytest.mark.parametrize("stream", [False, True], ids=["unary", "streamed"])

@@ -21,8 +21,6 @@ from newel.models.google.live.setup import setup, supported
 from newel.models.kinds import model_of
 from newel.models.live import CONNECTION_NUMBER, ConnectionLostError
 from newel.testing import ScriptedModel
-from newel.testing.live import Close, Connection, Drop, GeminiLiveServer, Pause, Raw, Stall, Wait
-from newel.testing.live import gemini_messages as says
 from newel_compose import compose
 from newel_kernel import (
     BaseLlm,
@@ -32,6 +30,8 @@ from newel_kernel import (
     LiveCapabilities,
     ModelError,
 )
+from newel_testkit.live import Close, Connection, Drop, GeminiLiveServer, Pause, Raw, Stall, Wait
+from newel_testkit.live import gemini_messages as says
 
 MODEL = "gemini-live-2.5-flash"
 NEWER = "gemini-3.1-flash-live-preview"

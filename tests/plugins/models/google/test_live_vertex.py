@@ -23,13 +23,13 @@ from google.genai.types import LiveConnectConfig
 
 from newel import types
 from newel.models import Gemini, LlmResponse
-from newel.testing.live import GeminiLiveServer, Wait
-from newel.testing.live import gemini_messages as says
-from newel.testing.live.bench import Bench, sound, turn, user
-from newel.testing.live.conformance import Case, live_conformance
-from newel.testing.live.dialects import GeminiDialect
-from newel.testing.live.server import LiveServer
 from newel_kernel import BaseLlm, ModelError
+from newel_testkit.live import GeminiLiveServer, Wait
+from newel_testkit.live import gemini_messages as says
+from newel_testkit.live.bench import Bench, sound, turn, user
+from newel_testkit.live.conformance import Case, live_conformance
+from newel_testkit.live.dialects import GeminiDialect
+from newel_testkit.live.server import LiveServer
 
 TOKEN = "test-token-0123456789"
 MODEL = "gemini-live-2.5-flash"

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from newel.models.google_llm import Gemini
-from newel.testing import WIRE_KEY, GeminiServer, WireServer
-from newel.testing.gemini_server import text
-from newel.testing.wire import Answer, fault
-from newel.testing.wire.caller import HELLO, Caller, model, tools, user
-from newel.testing.wire.gemini_rules import camel
-from newel.testing.wire.schemas import camel_schema
 from newel_kernel import LlmRequest, LlmResponse, ModelError
+from newel_testkit import WIRE_KEY, GeminiServer, WireServer
+from newel_testkit.gemini_server import text
+from newel_testkit.wire import Answer, fault
+from newel_testkit.wire.caller import HELLO, Caller, model, tools, user
+from newel_testkit.wire.gemini_rules import camel
+from newel_testkit.wire.schemas import camel_schema
 from newel_types import FinishReason, FunctionDeclaration, HttpRetryOptions, Part, Tool
 
 BOTH = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from newel.models.lite_llm import LiteLlm
-from newel.testing import WIRE_KEY, model_checks
-from newel.testing.wire.conformance import PARTS, run_checks
 from newel_kernel import BaseLlm
+from newel_testkit import WIRE_KEY, model_checks
+from newel_testkit.wire.conformance import PARTS, run_checks
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning", "ignore::ResourceWarning")
 #: LiteLLM cannot say that a tool's result is an error.

@@ -14,10 +14,10 @@ import pytest
 
 from newel.models.kinds import model_of
 from newel.models.lite_llm import LiteLlm
-from newel.testing.wire import WireServer, fault
-from newel.testing.wire.answers import Answer
 from newel_compose import compose
 from newel_kernel import LlmRequest, LlmResponse, ModelError
+from newel_testkit.wire import WireServer, fault
+from newel_testkit.wire.answers import Answer
 from newel_types import Content, GenerateContentConfig, HttpRetryOptions, Part, ThinkingConfig
 
 KEY = "sk-test-SECRET-0123456789"

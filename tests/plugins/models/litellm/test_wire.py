@@ -11,12 +11,12 @@ import pytest
 
 from newel.models.lite_llm import LiteLlm
 from newel.models.litellm import library
-from newel.testing import WIRE_KEY, WireServer
-from newel.testing.wire import Answer, fault
-from newel.testing.wire.answers import LONG, call, text
-from newel.testing.wire.caller import HELLO, Caller, model, result, tools, user
-from newel.testing.wire.caller import call as called
 from newel_kernel import LlmRequest, ModelError
+from newel_testkit import WIRE_KEY, WireServer
+from newel_testkit.wire import Answer, fault
+from newel_testkit.wire.answers import LONG, call, text
+from newel_testkit.wire.caller import HELLO, Caller, model, result, tools, user
+from newel_testkit.wire.caller import call as called
 from newel_types import (
     Blob,
     FinishReason,

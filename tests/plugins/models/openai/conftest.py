@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from newel.models.openai import OpenAILlm, OpenAIResponsesLlm
-from newel.testing.wire import WireServer
-from newel.testing.wire.caller import Caller
+from newel_testkit.wire import WireServer
+from newel_testkit.wire.caller import Caller
 
 KEY = "sk-test-SECRET-0123456789"
 _ELSEWHERE = ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_CUSTOM_HEADERS", "OPENAI_ADMIN_KEY")

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from newel.models.openai import OpenAILlm, OpenAIResponsesLlm
-from newel.testing import WIRE_KEY, model_checks
-from newel.testing.wire.conformance import PARTS, run_checks
 from newel_kernel import BaseLlm
+from newel_testkit import WIRE_KEY, model_checks
+from newel_testkit.wire.conformance import PARTS, run_checks
 
 _PROVIDERS = [
     (OpenAILlm, "openai", {}),

@@ -11,10 +11,10 @@ import pytest
 from newel.models.openai import OpenAILlm, OpenAIResponsesLlm
 from newel.models.openai.model import OpenAIModel
 from newel.models.wire.limits import LIMITS, Limits
-from newel.testing.wire import WireServer, fault
-from newel.testing.wire.answers import LONG, text
-from newel.testing.wire.caller import user
 from newel_kernel import LlmRequest, LlmResponse, ModelError
+from newel_testkit.wire import WireServer, fault
+from newel_testkit.wire.answers import LONG, text
+from newel_testkit.wire.caller import user
 from newel_types import HttpRetryOptions
 
 KEY = "sk-test-SECRET-0123456789"

@@ -15,10 +15,10 @@ from newel.models.openai.profiles import OPENAI
 from newel.models.wire.conversions import Conversions
 from newel.models.wire.names import Names
 from newel.testing import Conversation
-from newel.testing.wire import WireServer, fault
-from newel.testing.wire.answers import Answer, call, text, thought
-from newel.testing.wire.caller import model, user
 from newel_kernel import ModelError
+from newel_testkit.wire import WireServer, fault
+from newel_testkit.wire.answers import Answer, call, text, thought
+from newel_testkit.wire.caller import model, user
 from newel_types import Content, freeze
 
 EVERY = pytest.mark.parametrize("kind", [OpenAILlm, OpenAIResponsesLlm])

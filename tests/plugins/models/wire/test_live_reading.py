@@ -21,10 +21,10 @@ from newel.models.openai.realtime.turns import Turns
 from newel.models.wire.names import Names
 from newel.models.wire.service import Service
 from newel.models.wire.sockets import LiveSocket
-from newel.testing.live import gemini_messages as gemini
-from newel.testing.live import openai_messages as openai
-from newel.testing.live.shapes import shapes
 from newel_kernel import Json, LlmResponse
+from newel_testkit.live import gemini_messages as gemini
+from newel_testkit.live import openai_messages as openai
+from newel_testkit.live.shapes import shapes
 from newel_types import AudioTranscriptionConfig, LiveConnectConfig
 
 SERVICE = Service("x", "m")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from newel.models.wire.names import CallIds, Names
 from newel.models.wire.turns import turns_of
-from newel.testing.wire.caller import call, model, result, user
+from newel_testkit.wire.caller import call, model, result, user
 from newel_types import Blob, Content, Part
 
 _IDS = st.sampled_from([None, "a", "b", "functions.x:0/é"])

@@ -14,10 +14,10 @@ from newel.models.openai.chat.messages import Messages
 from newel.models.openai.profiles import OPENAI
 from newel.models.wire.names import Names
 from newel.models.wire.signatures import signed
-from newel.testing.wire.caller import Caller, call, model, result, tools, user
-from newel.testing.wire.http import Logged
-from newel.testing.wire.openai_messages import check
 from newel_kernel import Json
+from newel_testkit.wire.caller import Caller, call, model, result, tools, user
+from newel_testkit.wire.http import Logged
+from newel_testkit.wire.openai_messages import check
 from newel_types import Blob, Content, FileData, FunctionResponsePart, MediaResolution, Part
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)

@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from newel.models.openai import OpenAILlm, Profile
-from newel.testing.wire.caller import Caller, tools, user
+from newel_testkit.wire.caller import Caller, tools, user
 from newel_types import FunctionCallingConfig, ThinkingConfig, ThinkingLevel, ToolConfig
 
 CITY: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}}

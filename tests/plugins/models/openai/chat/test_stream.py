@@ -14,10 +14,10 @@ from newel.models.wire.answer import MALFORMED_CALLS
 from newel.models.wire.names import Names
 from newel.models.wire.service import Service
 from newel.models.wire.signatures import kept_for
-from newel.testing.wire import fault
-from newel.testing.wire.answers import Answer, call, common_answers, text, thought
-from newel.testing.wire.caller import Caller, tools, user
 from newel_kernel import LlmResponse, ModelError
+from newel_testkit.wire import fault
+from newel_testkit.wire.answers import Answer, call, common_answers, text, thought
+from newel_testkit.wire.caller import Caller, tools, user
 from newel_types import FinishReason, GenerateContentConfig, Part
 
 ANSWERS = common_answers()

@@ -18,13 +18,13 @@ from newel.models.openai import OpenAILlm, OpenAIResponsesLlm
 from newel.models.openai.realtime.turns import Playback, Turns
 from newel.models.wire.names import Names
 from newel.models.wire.notices import Notice, listening
-from newel.testing.live import Connection, OpenAIRealtimeServer, Wait
-from newel.testing.live import openai_messages as says
-from newel.testing.live.bench import Bench, sound, sound_turn, text_turn, turn, user
-from newel.testing.live.dialects import OpenAIDialect
-from newel.testing.live.shapes import shapes
 from newel_compose import compose
 from newel_kernel import BaseLlmConnection, FeatureUnavailableError, Json, ModelError, seam
+from newel_testkit.live import Connection, OpenAIRealtimeServer, Wait
+from newel_testkit.live import openai_messages as says
+from newel_testkit.live.bench import Bench, sound, sound_turn, text_turn, turn, user
+from newel_testkit.live.dialects import OpenAIDialect
+from newel_testkit.live.shapes import shapes
 
 ASKED = Wait("response.create")
 CHUNK = b"\2\0" * 480

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from newel.models.openai.responses.items import Items
 from newel.models.wire.names import Names
 from newel.models.wire.signatures import signed
-from newel.testing.wire.caller import Caller, call, model, result, tools, user
-from newel.testing.wire.http import Logged
-from newel.testing.wire.openai_items import Memory, check
-from newel.testing.wire.openai_responses import encrypted
 from newel_kernel import Json
+from newel_testkit.wire.caller import Caller, call, model, result, tools, user
+from newel_testkit.wire.http import Logged
+from newel_testkit.wire.openai_items import Memory, check
+from newel_testkit.wire.openai_responses import encrypted
 from newel_types import Blob, Content, FileData, FunctionResponsePart, Part
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from newel.testing.wire.caller import Caller, tools, user
+from newel_testkit.wire.caller import Caller, tools, user
 from newel_types import FunctionCallingConfig, ThinkingConfig, ThinkingLevel, ToolConfig
 
 CITY: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}}

@@ -8,11 +8,11 @@ import pytest
 
 from newel.models.openai import OpenAIResponsesLlm
 from newel.models.wire.signatures import kept_for, signature_of
-from newel.testing.wire import fault
-from newel.testing.wire.answers import Answer, call, common_answers, text, thought
-from newel.testing.wire.caller import Caller, model, result, user
-from newel.testing.wire.openai_responses import encrypted
 from newel_kernel import LlmResponse, ModelError
+from newel_testkit.wire import fault
+from newel_testkit.wire.answers import Answer, call, common_answers, text, thought
+from newel_testkit.wire.caller import Caller, model, result, user
+from newel_testkit.wire.openai_responses import encrypted
 from newel_types import Content, FinishReason, Part
 
 ANSWERS = common_answers()
