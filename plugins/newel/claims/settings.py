@@ -13,6 +13,6 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
     #: The second run is refused (SessionBusyError), waits for the end of the first, or ends it.
     busy: Literal["refuse", "queue", "interrupt"] = "refuse"
     #: How long a run waits for another one's end, in seconds; then it is refused.
-    wait_seconds: float = Field(default=60.0, gt=0)
+    wait_seconds: float = Field(default=60.0, gt=0, le=86_400)
     #: How long a store keeps the session for a process that no longer gives a sign, in seconds.
-    lease_seconds: float = Field(default=10.0, gt=0)
+    lease_seconds: float = Field(default=10.0, ge=0.1, le=86_400)

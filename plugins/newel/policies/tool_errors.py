@@ -8,7 +8,7 @@ import os
 from newel.contexts.stash_keys import SECRETS
 from newel.policies.plain_data import clean_text, text_of
 from newel_compose import describe_error, place_of
-from newel_kernel import BaseTool, Context, Json, UnknownTool, hookimpl
+from newel_kernel import BaseTool, Context, FencedError, Json, UnknownTool, hookimpl
 
 MOST_CHARACTERS = 2_000
 _log = logging.getLogger("newel.tools")
@@ -16,8 +16,11 @@ _log = logging.getLogger("newel.tools")
 
 @hookimpl(trylast=True)
 def on_tool_error_callback(tool: BaseTool, tool_args: Json, tool_context: Context, error: Exception) -> Json | None:
-    """The error as a result, where no other hook has handled it (`unknown_tools` handles unknown tools)."""
-    if isinstance(tool, UnknownTool):
+    """The error as a result, unless another hook has handled it (`unknown_tools` handles unknown tools).
+
+    A run that has lost its session must end: nothing that it does counts any more.
+    """
+    if isinstance(tool, UnknownTool) or isinstance(error, FencedError):
         return None
     _log_error(tool, tool_context, error)
     return {"error": f"{type(error).__name__}: {message_of(error)}"}

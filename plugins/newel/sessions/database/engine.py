@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from newel.sessions.database.trouble import explained
-from newel.sessions.sqlite.database import SqliteDatabase
+from newel.sessions.sqlite.database import SqliteDatabase, offer_clock
 from newel.sessions.sqlite.upkeep import backup, vacuum
 from newel.sessions.stored.dialects import DIALECTS, Dialect, in_order, numbered
 from newel.sessions.stored.leases import Leases
@@ -85,6 +85,8 @@ class Engines:
         from sqlalchemy.ext.asyncio import create_async_engine
 
         if self._engine is not None:
+            if self.dialect.name == "sqlite" and not event.contains(self._engine.sync_engine, "checkout", _with_clock):
+                event.listen(self._engine.sync_engine, "checkout", _with_clock)  # it may have connections already
             return self._engine.execution_options(isolation_level="AUTOCOMMIT")
         defaults: dict[str, Any] = {
             "pool_size": _CONNECTIONS,
@@ -134,6 +136,11 @@ def _careful(connection: Any, record: object) -> None:
     for setting in ("synchronous = FULL", "fullfsync = ON", "busy_timeout = 5000"):
         cursor.execute(f"PRAGMA {setting}")
     cursor.close()
+    offer_clock(connection)
+
+
+def _with_clock(connection: Any, record: object, proxy: object) -> None:
+    offer_clock(connection)
 
 
 class SqlDatabase(PooledDatabase):

@@ -12,7 +12,8 @@ from typing import TypeVar
 
 from newel.sessions.errors import StoreUnavailableError
 from newel.sessions.sqlite.place import Place
-from newel.sessions.stored.dialects import SQLITE, in_order
+from newel.sessions.stored import leases
+from newel.sessions.stored.dialects import CLOCK, SQLITE, in_order
 from newel.sessions.stored.schema import FOREIGN, VERSION, check_version, google_adk, migration
 from newel.sessions.stored.statements import Statements
 from newel.sessions.stored.steps import Reply, Steps
@@ -24,7 +25,7 @@ MEMORY = ":memory:"
 #: Marks the file as ours ("mort"), so that another program's database is not taken for an empty one of ours.
 APPLICATION_ID = 0x6D6F7274
 #: How long a write waits for another process's, in seconds.
-BUSY_SECONDS = 30.0
+PATIENCE = 15.0
 
 
 class SqliteDatabase:
@@ -35,8 +36,9 @@ class SqliteDatabase:
     may not write can still be read.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], patience: float = PATIENCE) -> None:
         self.path = locate(path)
+        self.patience = patience
         self._reader: sqlite3.Connection | None = None
         self._writer: sqlite3.Connection | None = None
         self._closed = False
@@ -60,7 +62,7 @@ class SqliteDatabase:
                     yield connection
                 return
             if self._reader is None:
-                self._reader = self._writer if self.path == MEMORY else self._connect()
+                self._reader = self._writer if self.path == MEMORY else self.connect()
                 assert self._reader is not None
             yield self._reader
 
@@ -72,7 +74,7 @@ class SqliteDatabase:
                 yield connection
             return
         with self.explained("read"):
-            connection = self._look() if self._place.is_read_only else self._connect()
+            connection = self._look() if self._place.is_read_only else self.connect()
         with closing(connection):
             yield connection
 
@@ -80,12 +82,37 @@ class SqliteDatabase:
         """Raise SessionError if the file is not at its path any more."""
         self._place.check()
 
+    def check_files(self) -> None:
+        """Raise SessionError unless what a transaction has written will survive a crash; called within it."""
+        self._place.check()
+        if self.path != MEMORY and self._writer is not None:  # else the companions may come and go
+            self._place.written()
+            self._place.check_companions()
+
+    def rescue_log(self, connection: sqlite3.Connection) -> None:
+        """Write what a lost log holds into the file, and begin another log; LogLostError if others have the file."""
+        if self._place.has_strange_companions:
+            self._place.check_companions()
+        with self._reading:
+            if self._reader is not None:
+                self._reader.close()
+                self._reader = None
+        try:  # it needs the file for itself, and so says whether anybody else has it open
+            (mode,) = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
+        except sqlite3.OperationalError:
+            mode = ""
+        if mode != "delete":
+            self._place.check_companions()
+        self._place.closed()
+        _write_ahead(connection, self.patience)
+
     def _look(self) -> sqlite3.Connection:
         """A connection for one read of a file that cannot be written."""
         if self._closed:
             raise SessionError(f"the session store {self.path!r} is closed")
         connection = self._place.open_to_read()
         try:
+            offer_clock(connection)
             if _version(connection, self.path) != VERSION:
                 raise ConfigurationError(
                     f"the session store {self.path!r} is of an older version, and read-only: open it once if it "
@@ -98,9 +125,13 @@ class SqliteDatabase:
         return connection
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """The connection that writes; it has no transaction open."""
-        with self._writing:
+    def writing(self, seconds: float = -1) -> Iterator[sqlite3.Connection]:
+        """The connection that writes; it has no transaction open. StoreUnavailableError if it is in use for so long."""
+        if not self._writing.acquire(timeout=seconds):
+            raise StoreUnavailableError(
+                f"the session store {self.path!r} cannot be written: it is being rewritten or opened; try again"
+            )
+        try:
             if self._writer is None:
                 if self._place.is_read_only:
                     raise SessionError(
@@ -109,6 +140,8 @@ class SqliteDatabase:
                     )
                 self._writer = self._open_file()
             yield self._writer
+        finally:
+            self._writing.release()
 
     @contextmanager
     def explained(self, action: str) -> Iterator[None]:
@@ -121,6 +154,13 @@ class SqliteDatabase:
             kind = StoreUnavailableError if "locked" in str(error) else SessionError
             raise kind(f"the session store {self.path!r} cannot be {action}: {explain(error)}") from error
 
+    def busy(self, seconds: float) -> StoreUnavailableError:
+        """The error of a write that has waited so long for another process's."""
+        return StoreUnavailableError(
+            f"the session store {self.path!r} cannot be written: database is locked; another process has been "
+            f"writing for {seconds:g} seconds: end it, or try again"
+        )
+
     def release(self) -> None:
         """Close the connections; a database in memory keeps its own, or it would be gone."""
         with self._writing, self._reading:
@@ -129,6 +169,7 @@ class SqliteDatabase:
                     assert connection is not None
                     connection.close()
                 self._reader = self._writer = None
+                self._place.closed()
 
     def close(self) -> None:
         """Close for good."""
@@ -142,8 +183,8 @@ class SqliteDatabase:
         try:
             if self.path != MEMORY:
                 os.makedirs(os.path.dirname(self.path), exist_ok=True)
-            connection = self._connect()
-            _migrate(connection, self.path)
+            connection = self.connect()
+            _migrate(connection, self.path, self.patience)
             self._place.opened()
         except BaseException as error:
             if connection is not None:
@@ -153,14 +194,20 @@ class SqliteDatabase:
             raise ConfigurationError(f"the session store {self.path!r} cannot be opened: {explain(error)}") from error
         return connection
 
-    def _connect(self) -> sqlite3.Connection:
+    def connect(self, seconds: float | None = None) -> sqlite3.Connection:
+        """A connection that waits so many seconds for other processes' writes (None: as long as a write does)."""
         if self._closed:
             raise SessionError(f"the session store {self.path!r} is closed")
         self.check_place()  # else SQLite would make a new file there
         connection = sqlite3.connect(
-            self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=64
+            self.path,
+            timeout=self.patience if seconds is None else seconds,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=64,
         )
         try:
+            offer_clock(connection)
             # FULL, because NORMAL loses commits at a power failure; the second one is macOS's real fsync.
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA fullfsync = ON")
@@ -201,6 +248,11 @@ def run(connection: sqlite3.Connection, steps: Steps[T]) -> T:
         return end.value  # type: ignore[no-any-return]
 
 
+def offer_clock(connection: sqlite3.Connection) -> None:
+    """Let statements ask for the clock of leases."""
+    connection.create_function(CLOCK, 0, lambda: leases.elapsed())
+
+
 def locate(path: str | os.PathLike[str]) -> str:
     """The absolute path that `path` names; it may be a URI with SQLite's scheme, or with SQLAlchemy's scheme for it."""
     return sqlite_path(path, "session store", ("sqlite", "sqlite+aiosqlite"))
@@ -220,7 +272,7 @@ _REMEDIES = (
     ("malformed", "the file is damaged: restore a backup, or salvage it with `sqlite3 FILE .recover`"),
     ("readonly", "make the file and its directory writable, or name another path"),
     ("unable to open", "name a path in a directory that exists or can be made, and that is writable"),
-    ("locked", f"another process has been writing for {BUSY_SECONDS:g} seconds: end it, or try again"),
+    ("locked", "another process is writing, and does not end: end it, or try again"),
     ("full", "free space on the disk and try again"),
     ("Not a directory", "a part of the path is a file: name another path"),
     ("File exists", "a part of the path is a file: name another path"),
@@ -229,9 +281,9 @@ _REMEDIES = (
 )
 
 
-def _migrate(connection: sqlite3.Connection, path: str) -> None:
+def _migrate(connection: sqlite3.Connection, path: str, patience: float) -> None:
     version = _version(connection, path)  # first of all, to leave another program's file as it is
-    _write_ahead(connection)
+    _write_ahead(connection, patience)
     if version == VERSION:
         return
     connection.execute("BEGIN IMMEDIATE")
@@ -267,9 +319,9 @@ def _version(connection: sqlite3.Connection, path: str) -> int:
     return check_version(version, repr(path))
 
 
-def _write_ahead(connection: sqlite3.Connection) -> None:
+def _write_ahead(connection: sqlite3.Connection, patience: float) -> None:
     # SQLite does not wait when two processes that have just created the file both change its mode.
-    end = time.monotonic() + BUSY_SECONDS
+    end = time.monotonic() + patience
     while True:
         try:
             (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()

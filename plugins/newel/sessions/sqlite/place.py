@@ -1,12 +1,21 @@
-"""Place: where a store's file lies, whether it is still the file that was opened, and whether it may only be read."""
+"""Place: where a store's files lie, whether they are still those that were opened, and whether they may be written."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
+from typing import TypeAlias
 from urllib.parse import quote
 
 from newel_kernel import SessionError
+
+#: What SQLite keeps next to the file while it is open: commits that are not in the file yet, and an index of them.
+_COMPANIONS = ("-wal", "-shm")
+_Identity: TypeAlias = tuple[int, int] | None
+
+
+class LogLostError(SessionError):
+    """A companion of the store's file was deleted or replaced: what was committed would be gone after a crash."""
 
 
 class Place:
@@ -15,12 +24,22 @@ class Place:
     def __init__(self, path: str) -> None:
         self.path = path
         #: Device and inode of the file that was opened first; None: none was.
-        self._opened: tuple[int, int] | None = None
+        self._opened: _Identity = None
+        self._companions: tuple[_Identity, ...] | None = None
 
     def opened(self) -> None:
         """Note that the file at the path is the store's."""
         if self._opened is None:
             self._opened = self._identity()
+
+    def written(self) -> None:
+        """Note the companions of the file, once a transaction has begun: SQLite has made them by then."""
+        if self._companions is None:
+            self._companions = tuple(map(self._identity, _COMPANIONS))
+
+    def closed(self) -> None:
+        """Forget the companions: SQLite deletes them with the last connection."""
+        self._companions = None
 
     def check(self) -> None:
         """Raise SessionError if the store's file is not at its path any more: what is written to it is lost."""
@@ -29,6 +48,21 @@ class Place:
                 f"the session store {self.path!r} was deleted, moved or replaced while it was open, and nothing can be "
                 f"stored in it any more: put the file back, or open the store again"
             )
+
+    def check_companions(self) -> None:
+        """Raise LogLostError if a companion is not the one with which the file was opened."""
+        if self._companions is not None and tuple(map(self._identity, _COMPANIONS)) != self._companions:
+            raise LogLostError(
+                f"a file next to the session store {self.path!r} ({' or '.join(_COMPANIONS)}) was deleted or replaced "
+                f"while the store was open, and nothing can be stored safely: end all processes that have the store "
+                f"open (the last one to close it writes back what it holds), then open it again"
+            )
+
+    @property
+    def has_strange_companions(self) -> bool:
+        """Whether other files stand where the companions were."""
+        now = map(self._identity, _COMPANIONS)
+        return any(one is not None and one != old for one, old in zip(now, self._companions or (), strict=False))
 
     @property
     def is_read_only(self) -> bool:
@@ -44,9 +78,9 @@ class Place:
             f"file:{quote(self.path)}?{options}", uri=True, isolation_level=None, check_same_thread=False
         )
 
-    def _identity(self) -> tuple[int, int] | None:
+    def _identity(self, companion: str = "") -> _Identity:
         try:
-            status = os.stat(self.path)
+            status = os.stat(self.path + companion)
         except OSError:
             return None
         return status.st_dev, status.st_ino

@@ -8,9 +8,11 @@ import weakref
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from newel.sessions.sqlite.database import STATEMENTS, SqliteDatabase, run
+from newel.sessions.sqlite.database import PATIENCE, STATEMENTS, SqliteDatabase, run
+from newel.sessions.sqlite.renewal import SqliteRenewal
 from newel.sessions.sqlite.upkeep import backup, vacuum
 from newel.sessions.sqlite.writer import SqliteWriter
+from newel.sessions.stored.keeper import Keeper
 from newel.sessions.stored.leases import Leases
 from newel.sessions.stored.service import StoredSessionService
 from newel.sessions.stored.steps import Read, Write
@@ -21,9 +23,10 @@ T = TypeVar("T")
 class SqliteFile:
     """The file as a `Database`: reads happen at once, in microseconds, and writes in the writer's thread."""
 
-    def __init__(self, path: str | os.PathLike[str], leases: Leases) -> None:
-        self.file = SqliteDatabase(path)
-        self.writer = SqliteWriter(self.file, leases)
+    def __init__(self, path: str | os.PathLike[str], leases: Leases, patience: float = PATIENCE) -> None:
+        self.file = SqliteDatabase(path, patience)
+        self.writer = SqliteWriter(self.file)
+        self.keeper = Keeper(leases, SqliteRenewal(self.file))
 
     async def read(self, question: Read[T]) -> T:
         """See `Database`."""
@@ -51,18 +54,26 @@ class SqliteFile:
 
     async def close(self) -> None:
         """See `Database`."""
-        await asyncio.to_thread(self.writer.close)
+        await asyncio.to_thread(self.end)
+
+    def end(self) -> None:
+        """Commit what is waiting, end the threads and close the file."""
+        self.keeper.close()
+        self.writer.close()
 
 
 class SqliteSessionService(StoredSessionService):
     """Sessions in the file `db_path`: a path, ``sqlite:///relative``, ``sqlite:////absolute`` or ``:memory:``.
 
-    Several processes may use one file.
+    Several processes may use one file. A write waits for another process's `patience` seconds, and raises
+    StoreUnavailableError then.
     """
 
-    def __init__(self, db_path: str | os.PathLike[str], *, live_sessions: int = 256) -> None:
+    def __init__(
+        self, db_path: str | os.PathLike[str], *, live_sessions: int = 256, patience: float = PATIENCE
+    ) -> None:
         leases = Leases()
-        file = SqliteFile(db_path, leases)
+        file = SqliteFile(db_path, leases, patience)
         super().__init__(file, leases, live_sessions=live_sessions)
         # Also at exit, and if close() is never called.
-        self._finalizer = weakref.finalize(self, file.writer.close)
+        self._finalizer = weakref.finalize(self, file.end)

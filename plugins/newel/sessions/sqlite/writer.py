@@ -13,17 +13,20 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
+from newel.sessions.errors import StoreUnavailableError
 from newel.sessions.sqlite.database import STATEMENTS, SqliteDatabase, run
-from newel.sessions.stored.leases import Leases, elapsed
+from newel.sessions.sqlite.place import LogLostError
+from newel.sessions.stored.leases import elapsed
 from newel.sessions.stored.outcome import Outcome, settled
 from newel.sessions.stored.steps import Batch, Write
-from newel.sessions.stored.writes import prolong_of
 from newel_kernel import SessionError
 
 T = TypeVar("T")
 _MOST_PER_COMMIT = 500
 #: How long the thread waits for a write to commit together with those that were sent, in seconds.
 _MOMENT = 0.02
+#: How often it looks, while another process is writing, which callers still wait, in seconds.
+_RETRY = 0.25
 
 
 #: In the queue: look at the writes that were sent.
@@ -37,9 +40,8 @@ class SqliteWriter:
     or another process's write, takes.
     """
 
-    def __init__(self, database: SqliteDatabase, leases: Leases) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self.database = database
-        self.leases = leases
         self._queue: SimpleQueue[Outcome | None] = SimpleQueue()
         self._gate = threading.RLock()
         self._thread: threading.Thread | None = None
@@ -74,7 +76,7 @@ class SqliteWriter:
 
     def _submit(self, write: Write[object]) -> Outcome:
         outcome = Outcome(loop=asyncio.get_running_loop())
-        outcome.write = write
+        outcome.write, outcome.until = write, elapsed() + self.database.patience
         with self._gate:
             if self._closing:
                 raise SessionError(f"the session store {self.database.path!r} is closed")
@@ -127,7 +129,7 @@ class SqliteWriter:
 
     def _next(self) -> Outcome | None:
         """The next item of the queue. Before a long wait, the thread commits the writes that were sent."""
-        if self._background or self.leases.has_any:
+        if self._background:
             with suppress(Empty):
                 return self._queue.get(timeout=_MOMENT)
         while True:
@@ -135,56 +137,80 @@ class SqliteWriter:
             if self._background:
                 self._commit([])
             try:
-                return self._queue.get(timeout=self.leases.interval)
+                return self._queue.get(timeout=_RETRY if self._background else None)
             except Empty:
-                self._prolong_leases()
+                continue
             finally:
                 self._is_idle = False
 
-    def _prolong_leases(self) -> None:
-        """Prolong the leases that this process holds. If that fails, others find them free; the next append says so."""
-        start = elapsed()
-        with suppress(SessionError), self.database.writing() as connection, self.database.explained("written"):
-            connection.execute("BEGIN IMMEDIATE")
-            results = [
-                (lease, run(connection, prolong_of(lease).steps(STATEMENTS, Batch())))
-                for lease in self.leases.lasting()
-            ]
-            connection.execute("COMMIT")
-            for lease, still in results:
-                if still:
-                    lease.renewed(start)
-
     def _commit(self, items: list[Outcome]) -> None:
+        """Commit the writes; each caller gets the result of its write, or the error."""
+        waiting = items
         try:
-            self._transact(items)
+            while not self._transact(waiting):  # another process is writing
+                waiting = self._patient(waiting)
+                if not waiting:
+                    return
         except BaseException as error:  # noqa: BLE001 - it goes to the caller that waits for the write
-            if not items:
-                return
-            if len(items) > 1:  # one of them spoils it for all: try each alone
-                for item in items:
+            if len(waiting) > 1:  # one of them spoils it for all: try each alone
+                for item in waiting:
                     self._commit([item])
                 return
-            items[0].error = error
-        _deliver(items)
+            for item in waiting:
+                item.error = error
+        _deliver(waiting)
 
-    def _transact(self, items: list[Outcome]) -> None:
-        with self.database.writing() as connection, self.database.explained("written"):
-            batch = Batch()
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                while self._background:
-                    _outcome(connection, self._background.popleft(), batch)
-                for item in items:
-                    item.value, item.error = _outcome(connection, item.write, batch)
-                self.database.check_place()
-                connection.execute("COMMIT")
-                self.database.check_place()  # it may have moved between the first check and the commit
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    connection.execute("ROLLBACK")
-                raise
-            batch.grow()
+    def _patient(self, items: list[Outcome]) -> list[Outcome]:
+        """The writes that still wait; the others were withdrawn, or have waited long enough and get an error."""
+        now = elapsed()
+        late = [item for item in items if now >= item.until]
+        for item in late:
+            item.error = self.database.busy(self.database.patience)
+        _deliver(late)
+        return [item for item in items if now < item.until and not item.withdrawn]
+
+    def _transact(self, items: list[Outcome]) -> bool:
+        """Commit the writes in one transaction; False if another process is writing. Leaves out withdrawn ones."""
+        try:
+            with self.database.writing(_RETRY) as connection, self.database.explained("written"):
+                connection.execute(f"PRAGMA busy_timeout = {_RETRY * 1000:.0f}")
+                try:
+                    self._transact_within(connection, items)
+                except LogLostError:
+                    self.database.rescue_log(connection)
+                    self._transact_within(connection, items)
+        except StoreUnavailableError:
+            return False
+        return True
+
+    def _transact_within(self, connection: sqlite3.Connection, items: list[Outcome]) -> None:
+        batch = Batch()
+        connection.execute("BEGIN IMMEDIATE")
+        items[:] = [item for item in items if item.begin()]
+        sent = list(self._background)
+        try:
+            for write in sent:
+                _outcome(connection, write, batch)
+            for item in items:
+                item.value, item.error = _outcome(connection, item.write, batch)
+            self.database.check_files()
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            raise
+        finally:
+            for _ in sent:
+                self._background.popleft()
+        self._check_commit(connection)
+        batch.grow()
+
+    def _check_commit(self, connection: sqlite3.Connection) -> None:
+        """The files may have gone between the check and the commit."""
+        try:
+            self.database.check_files()
+        except LogLostError:
+            self.database.rescue_log(connection)  # with the commit
 
     def before_fork(self) -> None:
         """Neither the thread nor the connections may be in use during a fork."""
@@ -200,7 +226,6 @@ class SqliteWriter:
     def after_fork_in_child(self) -> None:
         """Continue, with the child's own locks."""
         self.database.after_fork_in_child()
-        self.leases.forget()
         self._gate = threading.RLock()
         self._background.clear()
 

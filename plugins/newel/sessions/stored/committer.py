@@ -77,7 +77,7 @@ class Committer:
             item = self._waiting.popleft()
             if item.key in busy:
                 rest.append(item)
-            else:
+            elif item.outcome.begin():  # else its caller was cancelled meanwhile
                 items.append(item)
         self._waiting.extendleft(reversed(rest))
         self._busy.update(item.key for item in items)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
+#: No lease is given for longer, in seconds.
+LONGEST_LEASE = 86_400
 _PARAMETER = re.compile(r"\?(\d+)")
 
 
@@ -28,14 +30,16 @@ class Dialect:
     name: str
     #: The prefix of the tables' names: a server's database may have other tables.
     prefix: str = ""
-    #: The store's current time, and the time so many seconds (a parameter) later, both in the columns' unit.
+    #: The clock of leases, and the time so many seconds (a parameter) later, both in the columns' unit. It is the
+    #: clock of a server; of a file, that of the machine since it started, which no adjustment of the time moves.
     now: str
     later: str = "{now} + {seconds}"
     #: Converts a time of the program to the column's form, and back.
     instant: str = "{seconds}"
     seconds: str = "{column}"
-    #: How many seconds remain until a column's time.
+    #: How many seconds remain until a column's time, and whether it has come.
     until: str = "{column} - {now}"
+    over: str = "{column} <= {now}"
     #: The times that the column can hold.
     times: tuple[float, float] = (-math.inf, math.inf)
     #: The column `key`, a name that some databases reserve.
@@ -45,6 +49,8 @@ class Dialect:
     #: Whether UPDATE has RETURNING, and whether one statement may contain several that change data.
     returning: bool = True
     at_once: bool = False
+    #: Selects rows in order to change those that no other transaction has locked; empty: a transaction has all rows.
+    unlocked: str = "FOR UPDATE SKIP LOCKED"
     #: Begins a transaction that will write.
     begin: str = "BEGIN"
     #: Makes an INSERT do nothing (empty: it fails), or replace the value, if the row exists.
@@ -73,9 +79,14 @@ class Dialect:
         return re.sub(r"\\(.)", lambda match: "\0" if match[1] == "0" else match[1], name)
 
 
+#: The function that each connection to an SQLite file must offer: see `newel.sessions.stored.leases.elapsed`.
+CLOCK = "newel_elapsed"
 SQLITE = Dialect(
     name="sqlite",
-    now="((julianday('now') - 2440587.5) * 86400.0)",
+    now=f"{CLOCK}()",
+    # The clock starts again with the machine, and no lease is longer than this: see `LONGEST_LEASE`.
+    over=f"{{column}} NOT BETWEEN {{now}} AND {{now}} + {LONGEST_LEASE:d}",
+    unlocked="",
     begin="BEGIN IMMEDIATE",
     as_text=False,
     types={

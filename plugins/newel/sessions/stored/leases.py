@@ -2,27 +2,42 @@
 
 A lease has an owner, an end by the clock of the store, and an epoch, which counts the leases so far. The
 view that holds it appends under that epoch. Once another owner has taken it, the epoch has changed: see FencedError.
+
+What a service may believe of its own lease comes from its own clock, which never steps, at the time it asked the
+store. See docs/explanation/decisions/0020-leases-and-clocks.md.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from newel.claims.owners import new_owner
-from newel_kernel import Session
+from newel.sessions.stored.dialects import LONGEST_LEASE
+from newel_kernel import ConfigurationError, FencedError, Session, brief
 
 #: A clock that keeps running while this process, or its machine, sleeps.
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", None)
+#: The parts of a lease's seconds after which it is renewed, and after which its run ends if it could not be.
+_RENEWED_AFTER, _LOST_AFTER = 1 / 3, 3 / 4
 
 
 def elapsed() -> float:
-    """Seconds since an arbitrary moment."""
+    """Seconds since the machine started (an arbitrary moment on some systems), alike in all its processes."""
     return time.clock_gettime(_CLOCK) if _CLOCK is not None else time.monotonic()
 
 
-@dataclass(slots=True)
+def check_seconds(seconds: float) -> None:
+    """Refuse a lease that is longer than a day; 0 or less lets a lease run out at once."""
+    if not seconds <= LONGEST_LEASE:
+        raise ConfigurationError(
+            f"a lease lasts at most {LONGEST_LEASE} seconds, not {seconds}: renew it, or let the service renew it"
+        )
+
+
+@dataclass(slots=True, eq=False)
 class Lease:
     """The lease that a view holds, or will hold with its next append (`taken` is False until then)."""
 
@@ -32,17 +47,40 @@ class Lease:
     #: The owner that the store names, if its process is known to have ended.
     dead_owner: str | None
     seconds: float
-    #: Prolonged by the service while it lasts, and not only by appends.
+    #: Renewed by the service while it lasts, and not only by appends.
     lasting: bool
     taken: bool = False
     #: The owner that had it before and let it run out.
     lapsed: str | None = None
-    #: Until this time (see `elapsed`) no other owner can have it: half its seconds after it was asked for.
-    sure_until: float = 0.0
+    #: When the store was last asked for it, and granted it (see `elapsed`).
+    since: float = 0.0
+    #: Whether another owner has it, or could have it in a moment: nothing may be done under it any more.
+    lost: bool = False
+    #: Called, in any thread, when it is lost.
+    on_loss: Callable[[], object] | None = field(default=None, repr=False)
+
+    @property
+    def sure_until(self) -> float:
+        """Until this time no other owner can have it, whatever happens: half of its seconds after it was asked for."""
+        return self.since + self.seconds / 2
 
     def renewed(self, start: float) -> None:
         """Note that it lasts its seconds from `start` or later."""
-        self.sure_until = max(self.sure_until, start + self.seconds / 2)
+        self.since = max(self.since, start)
+
+    def check(self) -> None:
+        """Raise FencedError if it is lost."""
+        if self.lost:
+            raise FencedError(f"this view no longer holds the lease of the session {brief(self.view.id)!r}: stop")
+
+    def is_due(self, now: float) -> bool:
+        """Whether it is time to renew it."""
+        return now >= self.since + self.seconds * _RENEWED_AFTER
+
+    @property
+    def over_at(self) -> float:
+        """When it was not renewed for so long that others may take it soon: its run must have ended by then."""
+        return self.since + self.seconds * _LOST_AFTER
 
 
 class Leases:
@@ -50,6 +88,8 @@ class Leases:
 
     def __init__(self) -> None:
         self.owner = new_owner()
+        #: Called with a lease that the service has to renew; set by what renews it.
+        self.on_taken: Callable[[Lease], None] | None = None
         self._leases: dict[int, Lease] = {}
         self._lock = threading.Lock()
 
@@ -57,6 +97,16 @@ class Leases:
         """Remember a lease."""
         with self._lock:
             self._leases[id(lease.view)] = lease
+
+    def granted(self, lease: Lease, epoch: int, start: float) -> None:
+        """Note that the store, asked at `start`, has given the lease to its view, under `epoch`."""
+        if not lease.taken:
+            lease.view.lease, lease.taken = epoch, True
+            lease.renewed(start)
+            if lease.lasting and self.on_taken is not None:
+                self.on_taken(lease)
+        else:
+            lease.renewed(start)
 
     def of(self, view: Session) -> Lease | None:
         """The lease of a view, or None."""
@@ -67,23 +117,23 @@ class Leases:
         with self._lock:
             return self._leases.pop(id(view), None)
 
-    @property
-    def has_any(self) -> bool:
-        """Whether the service has leases."""
-        return bool(self._leases)
-
-    @property
-    def interval(self) -> float | None:
-        """How often the lasting leases must be prolonged, in seconds; None: no lease is lasting."""
-        if not self._leases:
-            return None
-        seconds = [lease.seconds for lease in self.lasting() if lease.seconds > 0]  # else it has run out on purpose
-        return min(seconds) / 3 if seconds else None
+    def lose(self, lease: Lease) -> None:
+        """Note that the lease is gone, and tell the run that holds it; do nothing if it was given back meanwhile."""
+        with self._lock:
+            if self._leases.get(id(lease.view)) is not lease or lease.lost:
+                return
+            lease.lost = True
+        if lease.on_loss is not None:
+            lease.on_loss()
 
     def lasting(self) -> list[Lease]:
-        """The leases that the service prolongs."""
+        """The leases that the service renews."""
         with self._lock:
-            return [one for one in self._leases.values() if one.lasting and one.taken]
+            return [
+                one
+                for one in self._leases.values()
+                if one.lasting and one.taken and not one.lost and one.seconds > 0  # else it has run out on purpose
+            ]
 
     def forget(self) -> None:
         """Start again, in a child process: the parent's leases are not its own."""

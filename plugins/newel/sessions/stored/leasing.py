@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 
 from newel.claims.errors import SessionBusyError
 from newel.claims.owners import is_dead
 from newel.sessions.stored.database import Database
-from newel.sessions.stored.leases import Lease, Leases, elapsed
+from newel.sessions.stored.leases import Lease, Leases, check_seconds, elapsed
 from newel.sessions.stored.reader import SessionReader
 from newel.sessions.stored.rows import Key
 from newel.sessions.stored.writes import Prolong, Take
@@ -42,6 +42,7 @@ class Leasing:
         """Take the lease with the next append through this view, and prolong it until `let_go`."""
         log = self._reader.logs.get(_key(session))
         if log is not None:
+            check_seconds(seconds)
             owner, is_over = self._other(log.owner), log.held_for <= 0
             dead_owner = owner if owner is not None and not is_over and is_dead(owner) else None
             lapsed = owner if is_over else None
@@ -62,8 +63,7 @@ class Leasing:
         epoch = await self._database.commit(Take(_key(session), lease.owner, lease.dead_owner, lease.seconds))
         if epoch is None:
             raise SessionBusyError.of(session.id, "which came first")
-        session.lease, lease.taken = epoch, True
-        lease.renewed(start)
+        self._leases.granted(lease, epoch, start)
 
     def confirm(self, session: Session) -> Awaitable[None] | None:
         """What to await before an effect, to be sure that this view holds its lease: FencedError if it does not.
@@ -71,9 +71,14 @@ class Leasing:
         None if that is known without asking: enough of the lease is left by this process's own clock.
         """
         lease = self._leases.of(session)
-        if lease is None or (lease.taken and elapsed() < lease.sure_until):
+        if lease is None or (lease.taken and not lease.lost and elapsed() < lease.sure_until):
             return None
         return self.renew(session, ttl=lease.seconds) if lease.taken else self.take(session)
+
+    def when_lost(self, session: Session, call: Callable[[], object]) -> None:
+        """Call `call`, in any thread, once the lease that `hold` asked for is lost, or is about to run out."""
+        if (lease := self._leases.of(session)) is not None:
+            lease.on_loss = call
 
     def let_go(self, session: Session) -> None:
         """Give the lease back, without waiting for the store."""
@@ -83,6 +88,7 @@ class Leasing:
 
     async def claim(self, *, app_name: str, user_id: str, session_id: str, owner: str, ttl: float) -> Session | None:
         """Take the session for `ttl` seconds: a view that holds the lease, or None if another owner has it."""
+        check_seconds(ttl)
         key, start = Key(app_name, user_id, session_id), elapsed()
         epoch = await self._database.commit(Take(key, owner, None, ttl))
         view = await self._reader.view(key) if epoch is not None else None
@@ -96,8 +102,9 @@ class Leasing:
 
     async def renew(self, session: Session, *, ttl: float) -> None:
         """Prolong the lease that the view holds; FencedError if another owner has taken it."""
+        check_seconds(ttl)
         lease, start = self._leases.of(session), elapsed()
-        if lease is None or not await self._database.commit(Prolong(lease.number, session.lease, ttl)):
+        if lease is None or lease.lost or not await self._database.commit(Prolong(lease.number, session.lease, ttl)):
             raise FencedError(f"this view no longer holds the lease of the session {brief(session.id)!r}: stop")
         lease.seconds = ttl
         lease.renewed(start)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -13,24 +14,50 @@ T = TypeVar("T")
 
 
 class Outcome(asyncio.Future[Any]):
-    """A write cannot be taken back, so nothing cancels it: a cancelled caller finds it ended, one way or the other."""
+    """A write that has begun cannot be taken back, so nothing cancels it: a cancelled caller finds it ended.
 
-    __slots__ = ("error", "value", "write")
+    Until then a cancellation withdraws it. `begin` may be called in any thread.
+    """
+
+    __slots__ = ("_undecided", "begun", "error", "until", "value", "withdrawn", "write")
+    #: Until when it may wait for others (see `elapsed`).
+    until: float
     #: The write, and its result or error until the waiting task gets it.
     write: Write[Any]
     value: object
     error: BaseException | None
 
+    def __init__(self, *, loop: asyncio.AbstractEventLoop | None = None) -> None:
+        super().__init__(loop=loop)
+        self.value, self.error, self.until = None, None, math.inf
+        self.begun = self.withdrawn = False
+        self._undecided = [True]
+
+    def begin(self) -> bool:
+        """Let the write begin, or go on; False if its caller has withdrawn it."""
+        if not self.begun:
+            self.begun = self._decide()
+        return self.begun
+
+    def _decide(self) -> bool:
+        try:
+            return self._undecided.pop()
+        except IndexError:
+            return False
+
     def cancel(self, msg: object | None = None) -> bool:
-        """Refuse."""
-        return False
+        """Withdraw the write; refuse if it has begun."""
+        self.withdrawn = self.withdrawn or self._decide()
+        return self.withdrawn and super().cancel(msg)
 
 
 async def settled(outcome: Outcome, then: Callable[[T], object] | None) -> T:
-    """The result, after `then` was called with it. A cancelled caller waits until the outcome is there."""
+    """The result, after `then` was called with it. A cancelled caller waits for the end of a write that has begun."""
     try:
         result: T = await outcome
     except asyncio.CancelledError:
+        if outcome.withdrawn:
+            raise
         while not outcome.done():
             with suppress(BaseException):
                 await outcome

@@ -17,12 +17,14 @@ from typing import Any, TypeVar
 
 from newel.sessions.errors import StoreUnavailableError
 from newel.sessions.stored.committer import Committer, Item
+from newel.sessions.stored.keeper import Keeper
 from newel.sessions.stored.leases import Leases, elapsed
 from newel.sessions.stored.outcome import Outcome, settled
+from newel.sessions.stored.pooled_renewal import PooledRenewal
 from newel.sessions.stored.statements import Statements
 from newel.sessions.stored.steps import Batch, Query, Read, Reply, Steps, Write
-from newel.sessions.stored.writes import prolong_of
-from newel_kernel import ConfigurationError, SessionError, seam
+from newel.sessions.stored.writes import Renew, Renewed
+from newel_kernel import ConfigurationError, SessionError
 
 T = TypeVar("T")
 _VACUUM_SECONDS = 86400.0
@@ -68,7 +70,6 @@ class _Loop:
         self.committer = committer
         self.ready = asyncio.Lock()
         self.prepared = False
-        self.pulse: asyncio.Task[None] | None = None
 
 
 class PooledDatabase(ABC):
@@ -83,6 +84,7 @@ class PooledDatabase(ABC):
         self._loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Loop] = weakref.WeakKeyDictionary()
         self._closed = False
         self._pid = os.getpid()
+        self._keeper = Keeper(leases, PooledRenewal(name, self.make_pool, self._renewed))
 
     #: Whether a statement outside of a transaction commits by itself, so that a `single` write needs no transaction.
     one_statement_commits = False
@@ -108,11 +110,7 @@ class PooledDatabase(ABC):
 
     async def commit(self, write: Write[T], then: Callable[[T], object] | None = None) -> T:
         """See `Database`."""
-        mine = self._mine()
-        result = await settled(mine.committer.submit(write), then)
-        if mine.pulse is None and self._leases.interval is not None:
-            mine.pulse = seam.spawn(self._prolong_leases(mine))
-        return result
+        return await settled(self._mine().committer.submit(write), then)
 
     async def vacuum(self) -> None:
         """See `Database`. The server lets others read and write meanwhile."""
@@ -139,11 +137,10 @@ class PooledDatabase(ABC):
     async def close(self) -> None:
         """See `Database`."""
         self._closed = True
+        await asyncio.to_thread(self._keeper.close)
         mine = self._loops.get(asyncio.get_running_loop())
         if mine is None:
             return
-        if mine.pulse is not None:
-            mine.pulse.cancel()
         await asyncio.gather(*mine.committer.tasks, return_exceptions=True)
         self._loops.pop(asyncio.get_running_loop(), None)
         await mine.pool.close()
@@ -245,18 +242,9 @@ class PooledDatabase(ABC):
             mine = self._loops[loop] = _Loop(self.make_pool(), committer)
         return mine
 
-    async def _prolong_leases(self, mine: _Loop) -> None:
-        """Prolong the leases that this process holds while its runs store nothing."""
-        try:
-            while (seconds := self._leases.interval) is not None:
-                await asyncio.sleep(seconds)
-                for lease in self._leases.lasting():
-                    start = elapsed()
-                    with suppress(SessionError):
-                        if await mine.committer.submit(prolong_of(lease)):
-                            lease.renewed(start)
-        finally:
-            mine.pulse = None
+    async def _renewed(self, pool: Pool, renewal: Renew) -> Renewed:
+        async with pool.connection() as connection, connection.transaction():
+            return await driven(connection, renewal.steps(self._statements, Batch()))
 
 
 async def driven(connection: Connection, steps: Steps[T]) -> T:

@@ -162,13 +162,15 @@ class StoredSessionService(Leasing, SharedSessionStore):
             if log is None or session.version > len(log) or session.number not in (0, log.number):
                 log = await self._reader.loaded(key)  # read by another service, or listed: it may know more
             lease = self._leases.of(session)
+            if lease is not None:
+                lease.check()
             check_append(session, event, log=log, lease=session.lease)
             try:
                 if session.version < log.foreign and not session.lease:
                     raise StaleSessionError(stale(key.id, len(log), session.version, event))
                 append = Append(key, log, session, lease, stored, change, out_of_band)
                 start = elapsed() if lease is not None else 0.0
-                await self._database.commit(append, partial(_applied, append, event, start))
+                await self._database.commit(append, partial(_applied, self._leases, append, event, start))
             except StaleSessionError as error:
                 seen = session.version
                 log = await self._reader.loaded(key)
@@ -242,11 +244,9 @@ def _new_key(app_name: str, user_id: str, session_id: str | None) -> Key:
     return key
 
 
-def _applied(append: Append, event: Event, start: float, appended: Appended) -> None:
+def _applied(leases: Leases, append: Append, event: Event, start: float, appended: Appended) -> None:
     """Apply a committed append to its lease and its view."""
     lease = append.lease
     if lease is not None:
-        if not lease.taken:
-            append.view.lease, lease.taken = appended.lease, True
-        lease.renewed(start)
+        leases.granted(lease, appended.lease, start)
     apply_commit(append.view, append.log, appended.sequence, event, append.stored.event)

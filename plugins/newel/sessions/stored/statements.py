@@ -44,7 +44,9 @@ class Statements:
         self._at = place + dialect.prefix
         self._sessions, self._events = f"{self._at}sessions", f"{self._at}events"
         updated = f"coalesce({dialect.seconds.format(column='update_time')}, 0)"
-        seconds = f"coalesce({dialect.until.format(column='lease_until', now=dialect.now)}, 0)"
+        self._is_over = dialect.over.format(column="lease_until", now=dialect.now)
+        until = dialect.until.format(column="lease_until", now=dialect.now)
+        seconds = f"CASE WHEN lease_until IS NULL OR {self._is_over} THEN 0 ELSE {until} END"
         self._columns = f"number, version, lease, {updated}, owner, {seconds}, in_band, user_id, id"
         self._key = f"app_name = {self._p(1)} AND user_id = {self._p(2)} AND id = {self._p(3)}"
         self.count = cache(self._count)
@@ -54,6 +56,8 @@ class Statements:
         self.add_all = cache(self._add_all)
         self.remove = cache(self._remove)
         self.page = cache(self._page)
+        self.prolong_all = cache(self._prolong_all)
+        self.epochs = cache(self._epochs)
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
@@ -92,7 +96,7 @@ class Statements:
     @cached_property
     def obstacle(self) -> str:
         """Selects what prevents an append: the session's number, and the sequence number of the append."""
-        holder = f"CASE WHEN lease_until > {self.dialect.now} THEN owner END"
+        holder = f"CASE WHEN NOT ({self._is_over}) THEN owner END"
         event = f"SELECT data FROM {self._events} WHERE session = ?1 AND sequence = ?2"
         return f"SELECT version, lease, {holder}, ({event}) FROM {self._sessions} WHERE number = ?1"
 
@@ -183,15 +187,25 @@ class Statements:
         """Gives the lease back: the session's number and the epoch."""
         return self._lease_update("owner = NULL, lease_until = NULL")
 
+    def _prolong_all(self, count: int) -> str:
+        """Prolongs so many leases by the same seconds: these, then the session's number and the epoch of each."""
+        pairs = (
+            f"(number = {self._p(n, 'int')} AND lease = {self._p(n + 1, 'int')})" for n in range(2, 2 + 2 * count, 2)
+        )
+        return f"UPDATE {self._sessions} SET lease_until = {self._later(1)} WHERE {' OR '.join(pairs)}"
+
+    def _epochs(self, count: int, unlocked: bool) -> str:
+        """Selects the numbers and epochs of so many sessions; if `unlocked`, of those whose rows can be changed."""
+        marks = ", ".join(self._p(n, "int") for n in range(1, count + 1))
+        lock = f" {self.dialect.unlocked}" if unlocked else ""
+        return f"SELECT number, lease FROM {self._sessions} WHERE number IN ({marks}){lock}"
+
     def _lease_update(self, change: str) -> str:
         return self._returning(f"UPDATE {self._sessions} SET {change} WHERE number = ?1 AND lease = ?2")
 
     def _free(self, owner: int, dead_owner: int) -> str:
         """The condition that no other owner has the lease."""
-        return (
-            f"(owner IS NULL OR owner = {self._p(owner)} OR owner = {self._p(dead_owner)} "
-            f"OR lease_until <= {self.dialect.now})"
-        )
+        return f"(owner IS NULL OR owner = {self._p(owner)} OR owner = {self._p(dead_owner)} OR {self._is_over})"
 
     def _taking(self, owner: int, seconds: int) -> str:
         return f"lease = lease + 1, owner = {self._p(owner)}, lease_until = {self._later(seconds)}"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from newel.claims.errors import SessionBusyError
 from newel.sessions.event_log import EventLog
@@ -205,9 +206,40 @@ class Prolong:
         return (yield query).changed(sql.dialect.returning)
 
 
-def prolong_of(lease: Lease) -> Prolong:
-    """The write that prolongs a lease that is held."""
-    return Prolong(lease.number, lease.view.lease, lease.seconds)
+class Renewed(NamedTuple):
+    """The leases that were renewed, and those that other owners have. The rows of all others were locked."""
+
+    held: Collection[Lease]
+    gone: Collection[Lease]
+
+
+@dataclass(frozen=True, slots=True)
+class Renew:
+    """Renews leases that are held, all that can be renewed without waiting for another transaction."""
+
+    leases: Sequence[Lease]
+
+    @property
+    def single(self) -> bool:
+        """See `Write`."""
+        return False
+
+    def steps(self, sql: Statements, batch: Batch) -> Steps[Renewed]:
+        """See `Write`."""
+        numbers = sorted({lease.number for lease in self.leases})
+        query = sql.epochs(len(numbers), bool(sql.dialect.unlocked))
+        free = {number for number, _ in (yield Query(query, numbers)).rows}
+        for seconds in {lease.seconds for lease in self.leases}:
+            ours = [lease for lease in self.leases if lease.seconds == seconds and lease.number in free]
+            if ours:
+                pairs = [value for lease in ours for value in (lease.number, lease.view.lease)]
+                yield Query(sql.prolong_all(len(ours)), (seconds, *pairs))
+        epochs = {row[0]: row[1] for row in (yield Query(sql.epochs(len(numbers), False), numbers)).rows}
+        current = [lease for lease in self.leases if epochs.get(lease.number) == lease.view.lease]
+        return Renewed(
+            [lease for lease in current if lease.number in free],
+            [lease for lease in self.leases if lease not in current],
+        )
 
 
 def _bytes(data: Data) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from newel.sessions import DatabaseSessionService, SqliteSessionService
-from newel.sessions.sqlite import database
 from newel_postgres import PostgresSessionService
 
 
@@ -13,6 +12,5 @@ def open_store(uri: str, patience: float = 15.0) -> Any:
     """A service over the store, which waits so many seconds for it."""
     scheme, _, rest = uri.partition(":")
     if scheme == "sqlite":
-        database.BUSY_SECONDS = patience
-        return SqliteSessionService(rest)
+        return SqliteSessionService(rest, patience=patience)
     return (PostgresSessionService if scheme == "postgresql" else DatabaseSessionService)(uri, patience=patience)

@@ -1,0 +1,70 @@
+"""PooledRenewal: renews leases over a connection of its own, in an event loop of the keeper's thread."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from newel.sessions.errors import StoreUnavailableError
+from newel.sessions.stored.leases import Lease
+from newel.sessions.stored.writes import Renew, Renewed
+from newel_kernel import SessionError
+
+if TYPE_CHECKING:
+    from newel.sessions.stored.pooled import Pool
+
+#: Loops of parent processes. A child must not even collect them: closing one would unregister the parent's sockets.
+_abandoned: list[object] = []
+_CLOSE_SECONDS = 2.0
+
+
+class PooledRenewal:
+    """Renews the leases of a server's database (see `Renewal`)."""
+
+    def __init__(
+        self, name: str, make_pool: Callable[[], Pool], run: Callable[[Pool, Renew], Coroutine[Any, Any, Renewed]]
+    ) -> None:
+        self._name = name
+        self._make_pool = make_pool
+        self._run = run
+        self._runner: asyncio.Runner | None = None
+        self._pool: Pool | None = None
+
+    def renew(self, leases: Sequence[Lease], seconds: float) -> Renewed:
+        """Renew them in one transaction, which waits for no other."""
+        if self._runner is None:
+            self._runner = asyncio.Runner()
+        try:
+            return self._runner.run(self._renew(leases, seconds))
+        except SessionError:
+            raise
+        except Exception as error:
+            self.close()
+            raise StoreUnavailableError(
+                f"the session store {self._name} did not answer in time: {type(error).__name__}: {error}"
+            ) from error
+
+    async def _renew(self, leases: Sequence[Lease], seconds: float) -> Renewed:
+        async with asyncio.timeout(seconds):
+            if self._pool is None:
+                self._pool = self._make_pool()
+            return await self._run(self._pool, Renew(leases))
+
+    def close(self) -> None:
+        """See `Renewal`."""
+        runner, pool, self._runner, self._pool = self._runner, self._pool, None, None
+        if runner is None:
+            return
+        with suppress(Exception), runner:
+            if pool is not None:
+                runner.run(asyncio.wait_for(pool.close(), _CLOSE_SECONDS))
+
+    def before_fork(self) -> None:
+        """The child leaves the connection alone."""
+
+    def after_fork_in_child(self) -> None:
+        """See `Renewal`."""
+        _abandoned.append((self._runner, self._pool))
+        self._runner = self._pool = None
