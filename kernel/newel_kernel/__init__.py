@@ -16,12 +16,13 @@ _NAMES = {
         "ToolPreparation TurnPolicy"
     ),
     "completion": "epilogues finish",
-    "contracts.agent": "BaseAgent",
+    "contracts.agent": "AgentDriver BaseAgent",
     "contracts.model": "BaseLlm BaseLlmConnection LiveCapabilities ModelCapabilities",
-    "contracts.model_agent": "ModelAgent",
+    "contracts.model_agent": "ModelAgent ModelDriver",
     "contracts.request": "LlmRequest",
     "contracts.response": "LlmResponse",
     "contracts.store": "BaseSessionService GetSessionConfig ListSessionsResponse apply_to_state trim_temp",
+    "contracts.tree": "check_tree subtree",
     "contracts.tool": "BaseTool BaseToolset Effect UnknownTool",
     "dispatch": "UNCOMMITTED dispatch merge_results",
     "errors": (

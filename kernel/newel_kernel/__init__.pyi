@@ -16,12 +16,14 @@ from newel_kernel._internal.chains import ToolPreparation as ToolPreparation
 from newel_kernel._internal.chains import TurnPolicy as TurnPolicy
 from newel_kernel._internal.completion import epilogues as epilogues
 from newel_kernel._internal.completion import finish as finish
+from newel_kernel._internal.contracts.agent import AgentDriver as AgentDriver
 from newel_kernel._internal.contracts.agent import BaseAgent as BaseAgent
 from newel_kernel._internal.contracts.model import BaseLlm as BaseLlm
 from newel_kernel._internal.contracts.model import BaseLlmConnection as BaseLlmConnection
 from newel_kernel._internal.contracts.model import LiveCapabilities as LiveCapabilities
 from newel_kernel._internal.contracts.model import ModelCapabilities as ModelCapabilities
 from newel_kernel._internal.contracts.model_agent import ModelAgent as ModelAgent
+from newel_kernel._internal.contracts.model_agent import ModelDriver as ModelDriver
 from newel_kernel._internal.contracts.request import LlmRequest as LlmRequest
 from newel_kernel._internal.contracts.response import LlmResponse as LlmResponse
 from newel_kernel._internal.contracts.store import BaseSessionService as BaseSessionService
@@ -33,6 +35,8 @@ from newel_kernel._internal.contracts.tool import BaseTool as BaseTool
 from newel_kernel._internal.contracts.tool import BaseToolset as BaseToolset
 from newel_kernel._internal.contracts.tool import Effect as Effect
 from newel_kernel._internal.contracts.tool import UnknownTool as UnknownTool
+from newel_kernel._internal.contracts.tree import check_tree as check_tree
+from newel_kernel._internal.contracts.tree import subtree as subtree
 from newel_kernel._internal.dispatch import UNCOMMITTED as UNCOMMITTED
 from newel_kernel._internal.dispatch import dispatch as dispatch
 from newel_kernel._internal.dispatch import merge_results as merge_results

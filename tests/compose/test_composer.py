@@ -396,7 +396,7 @@ class TestRefusals:
         self, hook: str, function: Any, names: str | None
     ) -> None:
         if names is None:
-            assert LlmAgent(name="waiter", **{hook: function}).callbacks(hook)
+            assert LlmAgent(name="waiter", **{hook: function}).__newel__.callbacks(hook)
             return
         with pytest.raises(HookSignatureError) as caught:
             LlmAgent(name="waiter", **{hook: function})

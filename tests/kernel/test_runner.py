@@ -628,7 +628,7 @@ class TestResuming:
         class Ending(CheckpointingAgent):
             async def _run_async_impl(self, ctx: Any) -> Any:
                 ctx.set_agent_state(self.name, end_of_agent=True)
-                yield self._state_event(ctx)
+                yield self._create_agent_state_event(ctx)
 
         conversation = talk(Ending(name="a"), resumable=True)
         (event,) = conversation.say("go")

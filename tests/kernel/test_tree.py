@@ -9,7 +9,7 @@ import pytest
 from newel.agents import BaseAgent as CallingBackAgent
 from newel.agents import ParallelAgent, RunConfig
 from newel.agents.run_config import ToolThreadPoolConfig
-from newel_kernel import BaseAgent, Event, FeatureUnavailableError, InvocationContext
+from newel_kernel import BaseAgent, Event, FeatureUnavailableError, InvocationContext, subtree
 from newel_types import Content, Part
 
 
@@ -21,24 +21,24 @@ def tree() -> tuple[BaseAgent, BaseAgent, BaseAgent]:
 
 def test_a_walk_names_each_agent_before_those_below_it() -> None:
     root, inner, _ = tree()
-    assert [one.name for one in root.walk()] == ["root", "inner", "leaf", "last"]
-    assert [one.name for one in inner.walk()] == ["inner", "leaf"]
+    assert [one.name for one in subtree(root)] == ["root", "inner", "leaf", "last"]
+    assert [one.name for one in subtree(inner)] == ["inner", "leaf"]
 
 
 def test_an_edit_counts_for_its_own_tree_only() -> None:
     root, _, leaf = tree()
     other, *_ = tree()
-    before = root.edits, other.edits
+    before = root.__newel__.edits, other.__newel__.edits
     leaf.description = "new"
-    assert (root.edits, other.edits) == (before[0] + 1, before[1])
+    assert (root.__newel__.edits, other.__newel__.edits) == (before[0] + 1, before[1])
 
 
 def test_an_agent_that_moves_is_an_edit_of_both_trees() -> None:
     root, _, leaf = tree()
     other, *_ = tree()
-    before = root.edits, other.edits
+    before = root.__newel__.edits, other.__newel__.edits
     leaf.parent_agent = other
-    assert (root.edits, other.edits) == (before[0] + 1, before[1] + 1)
+    assert (root.__newel__.edits, other.__newel__.edits) == (before[0] + 1, before[1] + 1)
 
 
 @pytest.mark.parametrize("field", [{"support_cfc": True}, {"tool_thread_pool_config": ToolThreadPoolConfig()}])

@@ -219,7 +219,7 @@ class InvocationContext:
 
     def own_callbacks(self, hook: str) -> Callbacks:
         """The running agent's own callbacks for `hook`; called only if it has some."""
-        return self.agent.callbacks(hook)
+        return self.agent.__newel__.callbacks(hook)
 
     @property
     def app_name(self) -> str:

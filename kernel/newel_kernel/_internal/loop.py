@@ -30,8 +30,8 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
 
     Specified in docs/reference/behaviour.md#the-loop.
     """
-    agent: ModelAgent = ctx.agent  # type: ignore[assignment]  # a cast would be a call
-    turns, resuming, new_request = ctx.composition.turns, ctx.resumed, agent.new_request
+    agent: ModelAgent = ctx.agent  # type: ignore[assignment]
+    turns, resuming, new_request = ctx.composition.turns, ctx.resumed, agent.__newel__.new_request
     while True:
         last: Event | None = None
         plan, request, draft, position = Plan.of(ctx), new_request(), Draft(), 0
@@ -119,7 +119,7 @@ async def _call_model(ctx: InvocationContext, plan: Plan, request: LlmRequest, d
             request.config.tools = deep_copy(request.config.tools)
         if (early := await model_round(ctx, draft, "before_model_callback", {"llm_request": request})) is not None:
             return only(early)
-    model = agent.model_for(ctx)
+    model = agent.__newel__.model_for(ctx)
     ctx.increment_llm_call_count()
     streaming = ctx.run_config.streaming_mode is StreamingMode.SSE
     answers: Responses = model.generate_content_async(request, stream=streaming)

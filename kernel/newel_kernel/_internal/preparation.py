@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from operator import length_hint
 from typing import TYPE_CHECKING, Any
 
-from newel_kernel._internal.contracts.agent import BaseAgent
+from newel_kernel._internal.contracts.agent import AgentDriver, BaseAgent
 from newel_kernel._internal.contracts.request import LlmRequest
 from newel_kernel._internal.contracts.tool import BaseTool, BaseToolset
 from newel_kernel._internal.errors import DuplicateToolError
@@ -18,11 +19,15 @@ from newel_kernel._internal.events import Event
 from newel_kernel._internal.invocation import InvocationContext
 
 if TYPE_CHECKING:
+    from newel_kernel._internal.chains import Chains
     from newel_kernel._internal.contracts.model_agent import ModelAgent
 
 #: A toolset and the tools that it gave.
 Provided = tuple[BaseToolset, Sequence[BaseTool]]
 DONE = -1
+flatten = chain.from_iterable
+#: Tells the end of one list from the beginning of the next.
+_END = (None,)
 _MODEL_HOOKS = ("before_model_callback", "on_model_error_callback", "after_model_callback")
 
 
@@ -30,12 +35,15 @@ _MODEL_HOOKS = ("before_model_callback", "on_model_error_callback", "after_model
 class Plan:
     """The steps of a composition's request and response chains that apply to one agent."""
 
-    agent: BaseAgent
     #: The plan is valid while the root of the agent's tree has this number of edits,
-    root: BaseAgent
+    root: AgentDriver
     edits: int
-    #: and for these chains.
+    #: for these chains,
     chains: object
+    #: and while these lists, which may be edited in place, hold the same items.
+    lists: Sequence[Sequence[object]]
+    items: Sequence[Sequence[object]]
+    ids: Sequence[int]
     request: Sequence[Any]
     response: Sequence[Any]
     #: Whether hooks may surround the agent's model calls.
@@ -43,18 +51,40 @@ class Plan:
 
     @classmethod
     def of(cls, ctx: InvocationContext) -> Plan:
-        """The plan of the agent that runs; made again after a field of any agent in its tree was assigned."""
-        agent, chains = ctx.agent, ctx.composition
-        plan: Plan | None = agent.plan
+        """The plan of the agent that runs, made again after an edit of an agent in its tree."""
+        chains, driver = ctx.composition, ctx.agent.__newel__
+        plan: Plan | None = driver.plan
         # If the agent moved to another root, the old root counted the move as an edit.
-        if plan is None or plan.agent is not agent or plan.edits != plan.root.edits or plan.chains is not chains:
-            steps = [p for p in chains.request_steps if p.applies_to is None or p.applies_to(agent)]
-            request = tuple([p.run if p.for_agent is None else p.for_agent(agent) for p in steps])
-            response = [p.run for p in chains.response_chain if p.applies_to is None or p.applies_to(agent)]
-            hooked = chains.models_hooked or any(getattr(agent, hook, None) is not None for hook in _MODEL_HOOKS)
-            plan = cls(agent, root := agent.root_agent, root.edits, chains, request, response, hooked)
-            agent.__dict__["plan"] = plan
+        if (
+            plan is None
+            or plan.edits != plan.root.edits
+            or plan.chains is not chains
+            or [*map(id, flatten(plan.lists))] != plan.ids
+        ):
+            plan = driver.plan = cls._made(ctx.agent, chains)
         return plan
+
+    @classmethod
+    def _made(cls, agent: BaseAgent, chains: Chains) -> Plan:
+        lists: list[Sequence[object]] = [getattr(agent, "tools", ()), _END]
+        one: BaseAgent | None = agent
+        while one is not None:
+            lists += one.__newel__.children(), _END
+            one = one.parent_agent
+        items = [tuple(entries) for entries in lists]
+        root = agent.root_agent.__newel__
+        steps = [p for p in chains.request_steps if p.applies_to is None or p.applies_to(agent)]
+        return cls(
+            root=root,
+            edits=root.edits,
+            chains=chains,
+            lists=lists,
+            items=items,
+            ids=[*map(id, flatten(items))],
+            request=tuple([p.run if p.for_agent is None else p.for_agent(agent) for p in steps]),
+            response=[p.run for p in chains.response_chain if p.applies_to is None or p.applies_to(agent)],
+            hooked=chains.models_hooked or any(getattr(agent, hook, None) is not None for hook in _MODEL_HOOKS),
+        )
 
 
 async def prepare(
@@ -71,17 +101,17 @@ async def prepare(
             return DONE if ctx.end_invocation else len(plan.request) - length_hint(steps), events
         if ctx.end_invocation:
             return DONE, ()
-    if ctx.agent.tools:  # type: ignore[attr-defined]  # a model agent's, and a cast is a call
+    if ctx.agent.tools:  # type: ignore[attr-defined]  # a model agent's
         await declare_tools(ctx, request)
     return DONE, ()
 
 
 async def declare_tools(ctx: InvocationContext, request: LlmRequest) -> None:
     """Let each toolset and tool of the agent prepare the request, in order."""
-    owner: ModelAgent = ctx.agent  # type: ignore[assignment]  # a cast would be a call
+    owner: ModelAgent = ctx.agent  # type: ignore[assignment]
     provided: list[Provided] = []
     try:
-        if (only := owner.plain_tools(ctx)) is not None:
+        if (only := owner.__newel__.plain_tools(ctx)) is not None:
             request.append_tools(only)
         else:
             await _declare(ctx, owner, request, provided)
@@ -109,7 +139,7 @@ async def _declare(ctx: InvocationContext, owner: ModelAgent, request: LlmReques
             tools: Sequence[BaseTool] = await entry.get_tools_with_prefix(context)
             provided.append((entry, tools))
         else:
-            tools = owner.as_tools(entry, ctx)
+            tools = owner.__newel__.as_tools(entry, ctx)
         for tool in tools:
             if type(tool).process_llm_request is BaseTool.process_llm_request:
                 plain.append(tool)  # only declares itself: no context, no coroutine

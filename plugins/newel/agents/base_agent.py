@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
-from functools import cached_property
 from logging import getLogger
 from typing import ClassVar, Self, TypeVar
 
@@ -11,11 +10,12 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 import newel_compose
 from newel import drawing
+from newel.agents.driver import Driver
 from newel.agents.own_events import checked
 from newel.contexts.invocation_context import InvocationContext
 from newel.errors.misspelt_fields import with_suggestions
+from newel_kernel import AgentDriver, ConfigurationError, Event, EventActions, Json
 from newel_kernel import BaseAgent as KernelAgent
-from newel_kernel import Callbacks, ConfigurationError, Event, EventActions, Json
 
 _log = getLogger(__name__)
 
@@ -33,15 +33,14 @@ S = TypeVar("S", bound=BaseAgentState)
 class BaseAgent(KernelAgent, defer_build=True):
     """An agent: a name, its place in a tree, and `_run_async_impl`, which a subclass implements."""
 
-    #: Whether the agent marks its end with an event in a resumable app; in a graph, the nodes do so instead.
-    notes_end: ClassVar[bool] = True
+    __newel_driver__: ClassVar[type[AgentDriver]] = Driver
 
     before_agent_callback: object = None
     after_agent_callback: object = None
 
     @model_validator(mode="wrap")
     @classmethod
-    def _suggest_fields(cls, data: object, handler: Callable[[object], Self]) -> Self:
+    def __newel_suggest_fields__(cls, data: object, handler: Callable[[object], Self]) -> Self:
         return with_suggestions(cls, data, handler)
 
     def run_live(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
@@ -58,28 +57,7 @@ class BaseAgent(KernelAgent, defer_build=True):
         """A copy of the agent and its subtree, without a parent; `update` sets fields."""
         return _copy(self, dict(update or {}))
 
-    @cached_property
-    def _callback_cache(self) -> dict[str, tuple[object, Callbacks]]:
-        """The bound callbacks by hook, each with the field value they were made from."""
-        return {}
-
-    @property
-    def hooked(self) -> bool:
-        """Whether the agent itself has a callback before or after its run."""
-        return bool(self.before_agent_callback or self.after_agent_callback)
-
-    def callbacks(self, hook: str) -> Callbacks:
-        """The agent's own callbacks for `hook`, bound by keyword; checked once per value of the field."""
-        value = getattr(self, hook)
-        if value is None:
-            return ()
-        entry = self._callback_cache.get(hook)
-        if entry is None or entry[0] is not value or len(entry[1]) != (len(value) if isinstance(value, list) else 1):
-            entry = (value, newel_compose.as_callbacks(hook, value, f"agent {self.name!r}"))
-            self._callback_cache[hook] = entry
-        return entry[1]
-
-    def _state_event(self, ctx: InvocationContext) -> Event:
+    def _create_agent_state_event(self, ctx: InvocationContext) -> Event:
         """An event that stores the agent's checkpoint, or records that the agent ended."""
         actions = EventActions()
         if ctx.end_of_agents.get(self.name):

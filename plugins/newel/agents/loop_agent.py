@@ -9,7 +9,7 @@ from itertools import islice
 from newel.agents import base_agent
 from newel.contexts.invocation_context import InvocationContext, full_invocation
 from newel.turns.pauses import pauses
-from newel_kernel import BaseAgent, Event, Key
+from newel_kernel import BaseAgent, Event, Key, subtree
 from newel_kernel import InvocationContext as KernelInvocationContext
 
 #: The ids of events whose escalation a loop has answered, so that an enclosing loop continues.
@@ -40,7 +40,7 @@ class LoopAgent(base_agent.BaseAgent):
                 if ctx.is_resumable and not resuming:
                     checkpoint = LoopAgentState(current_sub_agent=agent.name, times_looped=rounds)
                     ctx.set_agent_state(self.name, agent_state=checkpoint)
-                    yield self._state_event(ctx)
+                    yield self._create_agent_state_event(ctx)
                 resuming = False
                 async with aclosing(agent.run_async(ctx)) as events:
                     async for event in events:
@@ -56,7 +56,7 @@ class LoopAgent(base_agent.BaseAgent):
                 _forget(ctx, agent)
         if ctx.is_resumable:
             ctx.set_agent_state(self.name, end_of_agent=True)
-            yield self._state_event(ctx)
+            yield self._create_agent_state_event(ctx)
 
     def _take_up(self, ctx: InvocationContext) -> bool:
         """Forget the checkpoints of earlier rounds, which the log also holds; return whether this round escalated."""
@@ -66,7 +66,7 @@ class LoopAgent(base_agent.BaseAgent):
                 break
             since.append(event)
         begun = {event.author for event in since}
-        for agent in islice(self.walk(), 1, None):
+        for agent in islice(subtree(self), 1, None):
             if agent.name not in begun:
                 ctx.set_agent_state(agent.name)
         return any(self._is_exited_by(event) for event in since)
@@ -105,5 +105,5 @@ def _escalates(ctx: InvocationContext, event: Event) -> bool:
 
 def _forget(ctx: InvocationContext, agent: BaseAgent) -> None:
     """Drop the checkpoints of a subtree: in the next round it starts from the beginning."""
-    for one in agent.walk():
+    for one in subtree(agent):
         ctx.set_agent_state(one.name)

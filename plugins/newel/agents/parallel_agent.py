@@ -23,15 +23,17 @@ class ParallelAgent(base_agent.BaseAgent):
         ctx = full_invocation(ctx)
         if ctx.is_resumable and self.name not in ctx.agent_states:
             ctx.set_agent_state(self.name, agent_state=base_agent.BaseAgentState())
-            yield self._state_event(ctx)
+            yield self._create_agent_state_event(ctx)
         waiting = [agent for agent in self.sub_agents if not ctx.end_of_agents.get(agent.name)]
         async with aclosing(merge_streams([agent.run_async(self._branch(ctx, agent)) for agent in waiting])) as events:
             async for event in events:
                 yield event
-        ended = all(ctx.end_of_agents.get(a.name) or not getattr(a, "notes_end", True) for a in self.sub_agents)
+        ended = all(
+            ctx.end_of_agents.get(a.name) or not getattr(a.__newel__, "notes_end", True) for a in self.sub_agents
+        )
         if ctx.is_resumable and ended and not pauses(ctx):
             ctx.set_agent_state(self.name, end_of_agent=True)
-            yield self._state_event(ctx)
+            yield self._create_agent_state_event(ctx)
 
     def _branch(self, ctx: InvocationContext, agent: BaseAgent) -> InvocationContext:
         name = f"{self.name}.{agent.name}"

@@ -32,7 +32,7 @@ class SequentialAgent(base_agent.BaseAgent):
                 continue
             if ctx.is_resumable and not resuming:
                 ctx.set_agent_state(self.name, agent_state=SequentialAgentState(current_sub_agent=agent.name))
-                yield self._state_event(ctx)
+                yield self._create_agent_state_event(ctx)
             async with aclosing(agent.run_async(ctx)) as events:
                 async for event in events:
                     yield event
@@ -40,7 +40,7 @@ class SequentialAgent(base_agent.BaseAgent):
                 return
         if ctx.is_resumable and self.sub_agents:
             ctx.set_agent_state(self.name, end_of_agent=True)
-            yield self._state_event(ctx)
+            yield self._create_agent_state_event(ctx)
 
     async def _run_live_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         """Run each agent over its own connection, until it says that its task is completed."""

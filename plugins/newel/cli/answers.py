@@ -124,7 +124,7 @@ def _tool(question: Question, conversation: Conversation) -> BaseTool | None:
     agent: Any = conversation.agent.find_agent(question.author)
     for entry in getattr(agent, "tools", ()):
         if not isinstance(entry, BaseToolset):
-            for tool in agent.as_tools(entry, conversation.runner):
+            for tool in agent.__newel__.as_tools(entry, conversation.runner):
                 if tool.name == question.original.get("name"):
                     return tool  # type: ignore[no-any-return]
     return None

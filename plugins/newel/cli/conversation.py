@@ -21,12 +21,11 @@ from newel import distributions
 from newel.artifacts.contract import ArtifactStore
 from newel.cli.agent_source import AgentSource, load_source
 from newel.cli.startup import composition_of
-from newel.contexts.tree import check_tree
 from newel.models.kinds import model_of
 from newel.runners import Runner
 from newel.sessions.kinds import SessionBackend
 from newel_compose import Composition, Distribution, extend, load_yaml, read_text, sqlite_path, without_password
-from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Json, seam
+from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Json, check_tree, seam
 
 FOLDER = Path(".newel")
 _USER = "user"

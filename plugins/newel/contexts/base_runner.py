@@ -14,7 +14,6 @@ from newel.contexts.arguments import check_config, check_ids, check_root
 from newel.contexts.closing import close_all
 from newel.contexts.invocation_context import InvocationContext, Resumability
 from newel.contexts.run_config import RunConfig, unset
-from newel.contexts.tree import check_tree
 from newel_kernel import (
     AlreadyExistsError,
     BaseAgent,
@@ -22,6 +21,7 @@ from newel_kernel import (
     Event,
     Session,
     StaleSessionError,
+    check_tree,
     epilogues,
     finish,
     seam,

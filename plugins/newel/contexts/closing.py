@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from newel_kernel import BaseAgent, BaseToolset, cancellations
+from newel_kernel import BaseAgent, BaseToolset, cancellations, subtree
 
 
 @runtime_checkable
@@ -29,7 +29,7 @@ async def close_all(root: BaseAgent, plugins: Sequence[object], seconds: float) 
 
 
 def _toolsets(root: BaseAgent) -> list[BaseToolset]:
-    return [tool for one in root.walk() for tool in getattr(one, "tools", ()) if isinstance(tool, BaseToolset)]
+    return [tool for one in subtree(root) for tool in getattr(one, "tools", ()) if isinstance(tool, BaseToolset)]
 
 
 async def _close(one: Closing, seconds: float) -> BaseException | None:

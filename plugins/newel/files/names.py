@@ -15,7 +15,7 @@ from newel.files.document import problems
 from newel.files.references import AgentRefConfig, CodeConfig
 from newel.files.syntax import MAX_DEPTH, AgentFileMissingError
 from newel_compose import place_of
-from newel_kernel import AgentConfigError, BaseAgent, ConfigurationError, Descriptor, NewelError
+from newel_kernel import AgentConfigError, BaseAgent, ConfigurationError, Descriptor, NewelError, subtree
 
 T = TypeVar("T")
 
@@ -122,7 +122,7 @@ def read_agent_of_code(place: Place, name: str) -> Factory:
             raise place.error(f"{name!r} is {describe(agent)}, not an agent; name an agent object")
         # A module outlives one reading of the file, and its agent can be adopted only once.
         agent = clone(agent) if agent.parent_agent is not None else agent
-        for one in agent.walk():
+        for one in subtree(agent):
             place.claim(one.name)
         return agent
 

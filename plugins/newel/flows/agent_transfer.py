@@ -27,7 +27,7 @@ def transfer_targets(agent: LlmAgent) -> list[BaseAgent]:
     """The agents that `agent` may transfer to: its own, its parent, its peers; not agents that are its tools."""
     targets = [child for child in agent.sub_agents if not is_delegate(child)]
     parent = agent.parent_agent
-    if parent is not None and parent.transfers:
+    if parent is not None and parent.__newel__.transfers:
         if not agent.disallow_transfer_to_parent:
             targets.append(parent)
         if not agent.disallow_transfer_to_peers:

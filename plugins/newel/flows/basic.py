@@ -45,7 +45,7 @@ def for_agent(agent: LlmAgent) -> RequestStep:
     def start(ctx: LlmContext, request: LlmRequest) -> None:
         nonlocal seen
         if seen is None or seen[0] is not ctx.composition:
-            seen = (ctx.composition, agent.model_for(ctx))
+            seen = (ctx.composition, agent.__newel__.model_for(ctx))
         model = seen[1]
         request.model = model.model
         if config is not None:

@@ -35,7 +35,7 @@ async def prepare_code(ctx: LlmContext, request: LlmRequest, limits: Limits) -> 
     """Explore new data files, and write code and results as text, for this model runs nothing itself."""
     executor = _executor(ctx)
     if isinstance(executor, BuiltInCodeExecutor):
-        model = ctx.agent.model_for(ctx)
+        model = ctx.agent.__newel__.model_for(ctx)
         if model.capabilities.code_execution:
             executor.declare(request)
         elif model.networked:

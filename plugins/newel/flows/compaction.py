@@ -20,6 +20,7 @@ from newel_kernel import (
     LlmRequest,
     RequestProcessor,
     hookimpl,
+    subtree,
 )
 
 if TYPE_CHECKING:
@@ -78,8 +79,10 @@ async def _summarize(
 ) -> Event | None:
     summarizer = config.summarizer if config is not None else None
     if summarizer is None:
-        agents = (ctx.agent, *ctx.agent.root_agent.walk())
-        choose: ChooseModel | None = next(filter(None, (getattr(one, "model_for", None) for one in agents)), None)
+        agents = (ctx.agent, *subtree(ctx.agent.root_agent))
+        choose: ChooseModel | None = next(
+            filter(None, (getattr(one.__newel__, "model_for", None) for one in agents)), None
+        )
         if choose is None:
             raise ConfigurationError(
                 f"the app {ctx.app_name!r} has no LLM agent whose model could summarise its sessions; "

@@ -31,7 +31,7 @@ async def before(ctx: LlmContext, request: LlmRequest) -> None:
     agent = ctx.agent
     if ctx.live_request_queue is not None:  # the conversation has no final answer
         return
-    if not agent.tools or agent.model_for(ctx).capabilities.output_schema_with_tools:
+    if not agent.tools or agent.__newel__.model_for(ctx).capabilities.output_schema_with_tools:
         return
     tool = SetModelResponseTool(agent.output_schema)
     await tool.process_llm_request(tool_context=Context(full_invocation(ctx)), llm_request=request)

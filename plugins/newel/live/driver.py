@@ -44,7 +44,7 @@ async def converse(context: InvocationContext) -> Events:
     queue.claim(ctx.stash, ctx.composition.settings_of("live", Settings).queue_bytes)
     again = True
     while again:
-        session = RunningSession(ctx, Plan.of(ctx), cast("ModelAgent", ctx.agent).new_request())
+        session = RunningSession(ctx, Plan.of(ctx), cast("ModelAgent", ctx.agent).__newel__.new_request())
         async with aclosing(_prepared(session)) as events:
             async for event in events:
                 yield event
@@ -204,7 +204,7 @@ class Conversation:
     async def _done(self, answer: Content) -> Events:
         """Let the request chain act on an answer that is stored; the results are sent to the model."""
         session = self.session
-        ctx, request, position = session.ctx, session.agent.new_request(), 0
+        ctx, request, position = session.ctx, session.agent.__newel__.new_request(), 0
         ctx.user_content, before = answer, ctx.user_content
         try:
             while position != DONE:

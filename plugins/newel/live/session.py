@@ -55,7 +55,7 @@ class RunningSession:
         self.request = request
         self.settings = ctx.composition.settings_of("live", Settings)
         self.agent = cast("ModelAgent", ctx.agent)
-        self.model: BaseLlm = self.agent.model_for(ctx)
+        self.model: BaseLlm = self.agent.__newel__.model_for(ctx)
         self.queue: LiveRequestQueue = ctx.live_request_queue
         self.inbox = Inbox(self.settings.read_ahead_responses, self.settings.read_ahead_bytes)
         #: State that hooks of the model wrote, for the next event.

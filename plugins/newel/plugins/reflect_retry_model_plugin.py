@@ -46,7 +46,9 @@ class ReflectAndRetryModelPlugin(BasePlugin):
             await asyncio.sleep(self.delay_seconds * 2**attempt)
             ctx.increment_llm_call_count()
             try:
-                async with aclosing(agent.model_for(ctx).generate_content_async(llm_request, stream=False)) as answers:
+                async with aclosing(
+                    agent.__newel__.model_for(ctx).generate_content_async(llm_request, stream=False)
+                ) as answers:
                     async for answer in answers:
                         return LlmResponse.model_validate(answer)
             except Exception as again:  # noqa: BLE001 - a provider's error, of any kind; the first one is raised

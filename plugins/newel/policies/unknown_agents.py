@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from newel_kernel import BaseTool, Context, Json, ToolCall, ToolPolicy, hookimpl
+from newel_kernel import BaseTool, Context, Json, ToolCall, ToolPolicy, hookimpl, subtree
 
 
 def wrap(call_tool: ToolCall) -> ToolCall:
@@ -18,7 +18,7 @@ def wrap(call_tool: ToolCall) -> ToolCall:
         if root.find_agent(target) is not None:
             return result
         actions.transfer_to_agent = None
-        names = sorted(one.name for one in root.walk())
+        names = sorted(one.name for one in subtree(root))
         return {"error": f"there is no agent named {target!r}; the agents are: {', '.join(names)}"}
 
     return checked

@@ -7,7 +7,7 @@ from newel_kernel import BaseAgent
 
 def is_delegate(agent: BaseAgent) -> bool:
     """Whether an agent is run by a tool of its parent, and cannot be transferred to."""
-    return agent.__dict__.get("mode") in ("task", "single_turn") and agent.transfers  # a field costs ten times a key
+    return agent.__newel__.transfers and getattr(agent, "mode", None) in ("task", "single_turn")
 
 
 def employer_of(agent: BaseAgent) -> BaseAgent:

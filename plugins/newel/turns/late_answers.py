@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from typing import ClassVar
 
 from newel.contexts.invocation_context import full_invocation
 from newel.questions.precedence import refusal
 from newel.questions.question import find_question
-from newel_kernel import BaseAgent, Event, InvocationContext, Log, Operation
+from newel_kernel import AgentDriver, BaseAgent, Event, InvocationContext, Log, Operation
+
+
+class RefusalDriver(AgentDriver):
+    """Runs a refusal: the only callbacks around it are those of its agent."""
+
+    __slots__ = ()
+
+    def enter(self, parent_context: InvocationContext, within: Operation | None = None) -> AsyncGenerator[Event, None]:
+        """The events of the refusal."""
+        refusal: Refusal = self.agent
+        return refusal._run_async_impl(parent_context)
 
 
 class Refusal(BaseAgent):
@@ -16,6 +28,8 @@ class Refusal(BaseAgent):
 
     The questions `again` had answers in a run that failed. If running the agent yields nothing, they are reported, too.
     """
+
+    __newel_driver__: ClassVar[type[AgentDriver]] = RefusalDriver
 
     agent: BaseAgent
     late: list[str]
@@ -26,10 +40,6 @@ class Refusal(BaseAgent):
     def root_agent(self) -> BaseAgent:
         """The root of the tree in which `agent` is."""
         return self.agent.root_agent
-
-    def enter(self, parent_context: InvocationContext, within: Operation | None = None) -> AsyncGenerator[Event, None]:
-        """The events; the only callbacks around them are those of `agent`."""
-        return self._run_async_impl(parent_context)
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         log = Log(ctx.session.events)

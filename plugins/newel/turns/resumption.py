@@ -39,7 +39,7 @@ def enter(context: KernelInvocationContext, turn: Turn, invocation_id: str | Non
             f"the root agent {root.name!r} has a mode in which it works for another agent; "
             f"give it mode='chat', or make it a sub-agent of one that chats"
         )
-    if invocation_id is None and not turn.answered and root.transfers and not root.sub_agents:
+    if invocation_id is None and not turn.answered and root.__newel__.transfers and not root.sub_agents:
         return  # a new message to an agent that is alone: it cannot go on with a graph
     asker = turn.asker
     if invocation_id is None or (asker is not None and asker.invocation_id != invocation_id):
@@ -85,7 +85,7 @@ def _agent(ctx: InvocationContext) -> BaseAgent | None:
     root = ctx.agent
     if ctx.resumed:
         return None if ctx.end_of_agents.get(root.name) else root
-    if root.transfers and not root.sub_agents:  # it is alone
+    if root.__newel__.transfers and not root.sub_agents:  # it is alone
         return root
     return choose_agent(root, Log(ctx.session.events))
 

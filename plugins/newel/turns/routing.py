@@ -52,7 +52,7 @@ def keeps_conversation(agent: BaseAgent) -> bool:
     """Whether every agent up to the root can transfer upwards, so that the user is not stuck with this one."""
     current: BaseAgent | None = agent
     while current is not None:
-        if not current.transfers or getattr(current, "disallow_transfer_to_parent", False):
+        if not current.__newel__.transfers or getattr(current, "disallow_transfer_to_parent", False):
             return False
         current = current.parent_agent
     return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterator
 
-from newel_kernel import BaseAgent, Event, InvocationContext, current_operation, did_you_mean
+from newel_kernel import BaseAgent, Event, InvocationContext, current_operation, did_you_mean, subtree
 
 
 class Handover(Event):
@@ -46,7 +46,7 @@ def transfer(ctx: InvocationContext, results: Event) -> Iterator[Event]:
     name, root = results.actions.transfer_to_agent or "", ctx.agent.root_agent
     target = root.find_agent(name)
     if target is None:
-        names = [agent.name for agent in root.walk()]
+        names = [agent.name for agent in subtree(root)]
         raise ValueError(
             f"Agent {name} not found in the agent tree. Available agents: {', '.join(names)}{did_you_mean(name, names)}"
         )
@@ -56,7 +56,7 @@ def transfer(ctx: InvocationContext, results: Event) -> Iterator[Event]:
 
 async def relay(agent: BaseAgent, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
     """The events of `agent`, and those of the agents that it hands over to, without nesting: see `Handover`."""
-    running = [agent.enter(parent_context)]
+    running = [agent.__newel__.enter(parent_context)]
     handovers: list[tuple[Handover, Event | None]] = []  # each with the latest event before it
     latest: Event | None = None
     try:
@@ -64,7 +64,7 @@ async def relay(agent: BaseAgent, parent_context: InvocationContext) -> AsyncGen
             async for event in running[-1]:
                 if isinstance(event, Handover):
                     handovers.append((event, latest))
-                    running.append(event.target.enter(event.context, event.operation))
+                    running.append(event.target.__newel__.enter(event.context, event.operation))
                     break
                 latest = event
                 yield event

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, field_validator
 
 from newel.agents.base_agent import BaseAgent
+from newel.agents.driver import Driver
 from newel.workflow._base_node import BaseNode
 from newel.workflow._errors import NodeInterruptedError, StateSchemaError
 from newel.workflow._function_node import FunctionNode
@@ -21,7 +22,24 @@ from newel.workflow.graph_run import GraphRun
 from newel.workflow.node_run import NodeRun
 from newel.workflow.root_run import run_root
 from newel.workflow.state_schema import declared
-from newel_kernel import BaseToolset, Event, InvocationContext, Operation
+from newel_kernel import AgentDriver, BaseToolset, Event, InvocationContext, Operation
+
+
+class WorkflowDriver(Driver):
+    """The driver of a workflow."""
+
+    __slots__ = ()
+
+    notes_end = False
+
+    def enter(self, parent_context: InvocationContext, within: Operation | None = None) -> AsyncGenerator[Event, None]:
+        """Without callbacks of its own the graph is not an operation of an agent: plugins observe the agents in it."""
+        workflow: Workflow = self.agent
+        if workflow.before_agent_callback is None and workflow.after_agent_callback is None:
+            ctx = parent_context.for_agent(workflow)
+            if not ctx.end_invocation:
+                return workflow._run_async_impl(ctx)
+        return super().enter(parent_context, within)
 
 
 class Workflow(BaseAgent, BaseNode):
@@ -32,7 +50,7 @@ class Workflow(BaseAgent, BaseNode):
     """
 
     is_graph: ClassVar[bool] = True
-    notes_end: ClassVar[bool] = False
+    __newel_driver__: ClassVar[type[AgentDriver]] = WorkflowDriver
 
     name: str = "workflow"
     rerun_on_resume: bool = True
@@ -103,14 +121,6 @@ class Workflow(BaseAgent, BaseNode):
         key = event.node_info.path[len(path) + 1 :].split("/")[0]
         step = self.graph.steps.get(key.rpartition("@")[0]) if self.graph is not None else None
         return event.output if step is None else step.node.recall_output(event, f"{path}/{key}")
-
-    def enter(self, parent_context: InvocationContext, within: Operation | None = None) -> AsyncGenerator[Event, None]:
-        """Without callbacks of its own the graph is not an operation of an agent: plugins observe the agents in it."""
-        if self.before_agent_callback is None and self.after_agent_callback is None:
-            ctx = parent_context.for_agent(self)
-            if not ctx.end_invocation:
-                return self._run_async_impl(ctx)
-        return super().enter(parent_context, within)
 
     def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         return run_root(self, ctx)

@@ -1,15 +1,16 @@
-"""The contract of an agent: BaseAgent, the node of an agent tree."""
+"""The contract of an agent: BaseAgent, the node of an agent tree, and the driver that runs it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from newel_kernel._internal.errors import ConfigurationError, FeatureUnavailableError
+from newel_kernel._internal.contracts.tree import check_children, check_tree, root_of
+from newel_kernel._internal.errors import FeatureUnavailableError
 from newel_kernel._internal.events import Event
 from newel_kernel._internal.hooks import Callbacks, run_round
 from newel_kernel._internal.observation import Operation, current_operation
@@ -18,78 +19,55 @@ if TYPE_CHECKING:
     from newel_kernel._internal.invocation import InvocationContext
 
 
-class BaseAgent(BaseModel):
-    """An agent: a name, its place in a tree, and `_run_async_impl`, which a subclass implements."""
+class AgentDriver:
+    """How the runtime runs one agent, and what it has worked out for it.
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    It stands apart from the agent, because every name on an agent's class belongs to the author of the class. An agent
+    class names the type of its driver in `__newel_driver__`; `agent.__newel__` is the driver itself. A copy of an agent
+    gets a new driver.
+    """
 
-    name: str
-    description: str = ""
-    parent_agent: BaseAgent | None = Field(default=None, init=False)
-    sub_agents: list[BaseAgent] = Field(default_factory=list)
+    __slots__ = ("_adopted", "_adopted_ids", "agent", "edits", "plan")
 
-    #: Whether it may hand the conversation to other agents of its tree.
+    #: Whether the agent may hand the conversation to other agents of its tree.
     transfers: ClassVar[bool] = False
-    #: The plan that the kernel has made from the agent's fields (see preparation.Plan).
-    plan: ClassVar[Any] = None
-    #: Of a root: how often a field of an agent in its tree was assigned. A plan is valid until this number changes.
-    edits: ClassVar[int] = 0
 
-    @field_validator("name")
-    @classmethod
-    def _valid_name(cls, name: str) -> str:
-        if not re.fullmatch(r"[^\W\d]\w*", name):
-            raise ValueError(
-                f"invalid agent name {name!r}: use letters, digits and underscores, and start with a letter"
-            )
-        if name == "user":
-            raise ValueError("an agent cannot be named 'user': that is the author of the user's messages")
-        return name
-
-    def model_post_init(self, context: object, /) -> None:
-        """Adopt the sub-agents; an agent has one parent, and its children have different names."""
-        names: set[str] = set()
-        for agent in self.sub_agents:
-            if agent.parent_agent is not None and agent.parent_agent is not self:
-                raise ConfigurationError(
-                    f"agent {agent.name!r} already has the parent {agent.parent_agent.name!r}; "
-                    f"it cannot be a sub-agent of {self.name!r} as well (use clone())"
-                )
-            if agent.name in names:
-                raise ConfigurationError(f"agent {self.name!r} has two sub-agents named {agent.name!r}")
-            names.add(agent.name)
-            agent.parent_agent = self
-
-    def __setattr__(self, name: str, value: object) -> None:
-        before = self.root_agent
-        super().__setattr__(name, value)
-        for root in {id(one): one for one in (before, self.root_agent)}.values():  # two if its parent changed
-            root.__dict__["edits"] = root.edits + 1
+    def __init__(self, agent: Any) -> None:
+        self.agent = agent
+        #: The plan of the agent's chains (see preparation.Plan).
+        self.plan: Any = None
+        #: Of a root: how often an agent of its tree was edited. A plan is valid until this number changes.
+        self.edits = 0
+        self._adopted: list[BaseAgent] = []
+        self._adopted_ids: list[int] = []
 
     @property
-    def root_agent(self) -> BaseAgent:
-        """The root of the tree."""
-        agent = self
-        while agent.parent_agent is not None:
-            agent = agent.parent_agent
-        return agent
+    def root(self) -> AgentDriver:
+        """The driver of the root of the agent's tree."""
+        agent: BaseAgent = self.agent
+        return root_of(agent).__newel__
 
-    def walk(self) -> Iterator[BaseAgent]:
-        """The agents of this subtree, this one first, each before its sub-agents."""
-        yield self
-        for agent in self.sub_agents:
-            yield from agent.walk()
+    def children(self) -> list[BaseAgent]:
+        """The sub-agents, each with its parent; a list that was edited in place is checked first."""
+        agents: list[BaseAgent] = self.agent.sub_agents
+        if [*map(id, agents)] != self._adopted_ids:
+            self.adopt()
+            check_tree(root_of(self.agent))
+        return agents
 
-    def find_agent(self, name: str) -> BaseAgent | None:
-        """The agent of that name in this subtree, itself included."""
-        return self if self.name == name else self.find_sub_agent(name)
-
-    def find_sub_agent(self, name: str) -> BaseAgent | None:
-        """The agent of that name below this one."""
-        for agent in self.sub_agents:
-            if (match := agent.find_agent(name)) is not None:
-                return match
-        return None
+    def adopt(self) -> None:
+        """Become the parent of the sub-agents, and of no other agent; ConfigurationError if one cannot be adopted."""
+        agent: BaseAgent = self.agent
+        check_children(agent, BaseAgent)
+        former, self._adopted = self._adopted, list(agent.sub_agents)
+        self._adopted_ids = [*map(id, self._adopted)]
+        for child in former:
+            if child.parent_agent is agent and id(child) not in self._adopted_ids:
+                child.parent_agent = None
+        for child in self._adopted:
+            if child.parent_agent is not agent:
+                child.parent_agent = agent
+        self.root.edits += 1
 
     @property
     def hooked(self) -> bool:
@@ -100,17 +78,16 @@ class BaseAgent(BaseModel):
         """The agent's own callbacks for `hook`."""
         return ()
 
-    def run_async(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
-        """Run the agent; its events, in order. Each is committed before the agent resumes."""
-        return self.enter(parent_context)
-
     def enter(self, parent_context: InvocationContext, within: Operation | None = None) -> AsyncGenerator[Event, None]:
-        """As `run_async`, for a driver: the run is a part of the operation `within`, else of the current one."""
-        ctx = parent_context if parent_context.agent is self else parent_context.for_agent(self)
+        """The agent's events; the run is a part of the operation `within`, else of the current one."""
+        agent: BaseAgent = self.agent
+        if agent.sub_agents or self._adopted:
+            self.children()
+        ctx = parent_context if parent_context.agent is agent else parent_context.for_agent(agent)
         hooked = ctx.composition.agents_hooked or self.hooked
         events = self._between_callbacks(ctx) if hooked or ctx.end_invocation else self._work(ctx)
         parent = within or current_operation.get()
-        return events if parent is None else parent.child("agent", self.name, ctx, self).stream(events)
+        return events if parent is None else parent.child("agent", agent.name, ctx, agent).stream(events)
 
     async def _between_callbacks(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         """The agent's events, with the answers of the callbacks before and after them.
@@ -130,7 +107,71 @@ class BaseAgent(BaseModel):
             yield extra
 
     def _work(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        return self._run_async_impl(ctx) if ctx.live_request_queue is None else self._run_live_impl(ctx)
+        agent: BaseAgent = self.agent
+        return agent._run_async_impl(ctx) if ctx.live_request_queue is None else agent._run_live_impl(ctx)
+
+
+def _valid_name(name: str) -> str:
+    if not re.fullmatch(r"[^\W\d]\w*", name):
+        raise ValueError(f"invalid agent name {name!r}: use letters, digits and underscores, and start with a letter")
+    if name == "user":
+        raise ValueError("an agent cannot be named 'user': that is the author of the user's messages")
+    return name
+
+
+class BaseAgent(BaseModel):
+    """An agent: a name, its place in a tree, and `_run_async_impl`, which a subclass implements."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    # A slot is not copied, compared, dumped or pickled with the fields.
+    __slots__ = ("__newel__",)
+    if TYPE_CHECKING:
+        __newel__: AgentDriver
+
+    #: The type of the driver by which the runtime runs the agent.
+    __newel_driver__: ClassVar[type[AgentDriver]] = AgentDriver
+
+    name: Annotated[str, AfterValidator(_valid_name)]
+    description: str = ""
+    parent_agent: BaseAgent | None = Field(default=None, init=False)
+    sub_agents: list[BaseAgent] = Field(default_factory=list)
+
+    def __new__(cls, *args: object, **fields: object) -> Self:
+        """An agent with a driver of its own, however it is made: validated, copied, unpickled."""
+        self = super().__new__(cls)
+        object.__setattr__(self, "__newel__", cls.__newel_driver__(self))
+        return self
+
+    def model_post_init(self, context: object, /) -> None:
+        """Adopt the sub-agents; an agent has one parent, and its children have different names."""
+        self.__newel__.adopt()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        before = root_of(self)
+        super().__setattr__(name, value)
+        for root in {id(one): one for one in (before, root_of(self))}.values():  # two if its parent changed
+            root.__newel__.edits += 1
+
+    @property
+    def root_agent(self) -> BaseAgent:
+        """The root of the tree."""
+        return root_of(self)
+
+    def find_agent(self, name: str) -> BaseAgent | None:
+        """The agent of that name in this subtree, itself included."""
+        return self if self.name == name else self.find_sub_agent(name)
+
+    def find_sub_agent(self, name: str) -> BaseAgent | None:
+        """The agent of that name below this one."""
+        for agent in self.__newel__.children():
+            if (match := agent.find_agent(name)) is not None:
+                return match
+        return None
+
+    def run_async(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
+        """Run the agent; its events, in order. Each is committed before the agent resumes."""
+        return self.__newel__.enter(parent_context)
 
     def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         """What the agent does; a subclass implements it as an async generator of events."""

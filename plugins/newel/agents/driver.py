@@ -1,0 +1,43 @@
+"""The driver of newel's agents: it has their callbacks bound."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import newel_compose
+from newel_kernel import AgentDriver, Callbacks
+
+if TYPE_CHECKING:
+    from newel.agents.base_agent import BaseAgent
+
+
+class Driver(AgentDriver):
+    """Runs an agent between its callbacks."""
+
+    __slots__ = ("_bound",)
+
+    #: Whether the agent marks its end with an event in a resumable app; in a graph, the nodes do so instead.
+    notes_end: ClassVar[bool] = True
+
+    def __init__(self, agent: BaseAgent) -> None:
+        super().__init__(agent)
+        #: The bound callbacks by hook, each with the values that they were made from.
+        self._bound: dict[str, tuple[list[object], Callbacks]] = {}
+
+    @property
+    def hooked(self) -> bool:
+        """Whether the agent itself has a callback before or after its run."""
+        agent: BaseAgent = self.agent
+        return bool(agent.before_agent_callback or agent.after_agent_callback)
+
+    def callbacks(self, hook: str) -> Callbacks:
+        """The agent's own callbacks for `hook`, bound by keyword; checked again when the field or its list changes."""
+        value: object = getattr(self.agent, hook)
+        if value is None:
+            return ()
+        values = value if isinstance(value, list) else [value]
+        bound = self._bound.get(hook)
+        if bound is None or [*map(id, values)] != [*map(id, bound[0])]:
+            callbacks = newel_compose.as_callbacks(hook, value, f"agent {self.agent.name!r}")
+            bound = self._bound[hook] = (list(values), callbacks)
+        return bound[1]

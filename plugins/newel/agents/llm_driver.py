@@ -1,0 +1,180 @@
+"""The driver of LLM agents: their turns, their models and their tools."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import TYPE_CHECKING, ClassVar
+
+import newel.tools
+from newel import live, models
+from newel.agents.base_agent import BaseAgentState
+from newel.agents.driver import Driver
+from newel.agents.llm import task
+from newel.agents.structured_output import validated
+from newel.contexts.invocation_context import InvocationContext
+from newel.events.text import text_of
+from newel.models.llm_request import LlmRequest
+from newel.turns.delegates import is_delegate
+from newel.turns.handovers import handed_over, has_finished, transferred_to
+from newel.turns.pauses import pauses, waits
+from newel.turns.transfers import Handover
+from newel_kernel import (
+    BaseAgent,
+    BaseLlm,
+    BaseTool,
+    BaseToolset,
+    Event,
+    FeatureUnavailableError,
+    ModelDriver,
+    PluginError,
+    reason_and_act,
+)
+from newel_kernel import InvocationContext as KernelInvocationContext
+
+if TYPE_CHECKING:
+    from newel.agents.llm_agent import LlmAgent
+    from newel_kernel import Chains
+
+Events = AsyncGenerator[Event, None]
+
+
+class LlmDriver(Driver, ModelDriver):
+    """Runs an LLM agent: the loop, or the rest of an interrupted run of it, and what becomes of its answer."""
+
+    __slots__ = ("_adapted", "_plain", "_resolution")
+
+    transfers: ClassVar[bool] = True
+    #: An empty request, for the request chain to prepare.
+    new_request: ClassVar[type[LlmRequest]] = LlmRequest
+
+    def __init__(self, agent: LlmAgent) -> None:
+        super().__init__(agent)
+        #: The tools made from each entry, by the entry's identity.
+        self._adapted: dict[int, tuple[object, list[BaseTool]]] = {}
+        #: The entries of the agent's tools, and the tools if all of them only declare themselves.
+        self._plain: tuple[list[object], list[BaseTool] | None] | None = None
+        #: The composition, the agent's choice, and the model that the choice stands for in the composition.
+        self._resolution: tuple[Chains, str | BaseLlm, BaseLlm] | None = None
+
+    def adopt(self) -> None:
+        """Give the agent the tools of its mode, and the tools that reach its delegates."""
+        super().adopt()
+        agent: LlmAgent = self.agent
+        if self.has_modes() or any(getattr(entry, "of_mode", False) for entry in agent.tools):
+            agent.tools = task.tools_of(agent)
+
+    def has_modes(self) -> bool:
+        """Whether the agent works on a task for another agent, or has sub-agents that work for it."""
+        agent: LlmAgent = self.agent
+        return agent.mode == "task" or (bool(agent.sub_agents) and any(map(is_delegate, agent.sub_agents)))
+
+    def run(self, ctx: InvocationContext) -> Events:
+        """The agent's events."""
+        if ctx.resumability_config is not None and ctx.is_resumable:  # most apps have no config: saves the call
+            return self._resumable(ctx)
+        if ctx.resumed and (target := handed_over(self.agent, ctx)) is not None:
+            return self._handing_over(target, ctx)
+        return self._turns(ctx)
+
+    def run_live(self, ctx: KernelInvocationContext) -> Events:
+        """The agent's events in a live run."""
+        agent: LlmAgent = self.agent
+        if self.has_modes():
+            raise FeatureUnavailableError(
+                f"the agent {agent.name!r} has sub-agents in mode task or single_turn, or is in one, which has no live "
+                f"mode: use run_async, or give them mode='chat'"
+            )
+        events = live.converse(ctx)
+        return events if agent.output_key is None else self._saving_output(events)
+
+    async def _handing_over(self, target: BaseAgent, ctx: InvocationContext) -> Events:
+        yield Handover(target, ctx)
+
+    def _turns(self, ctx: InvocationContext) -> Events:
+        agent: LlmAgent = self.agent
+        events = task.delegating(agent, ctx) if self.has_modes() else reason_and_act(ctx)
+        return events if agent.output_key is None else self._saving_output(events)
+
+    async def _resumable(self, ctx: InvocationContext) -> Events:
+        """The agent's events from where it stopped, if it had begun, then an event for its end."""
+        agent: LlmAgent = self.agent
+        resumed = agent._load_agent_state(ctx, BaseAgentState) is not None
+        ctx.agent_states.pop(agent.name, None)  # if the agent runs again in this invocation, it starts over
+        target = transferred_to(agent, ctx) if resumed else None
+        if target is not None:
+            if not ctx.end_of_agents.get(target.name):
+                yield Handover(target, ctx)
+        elif not (resumed and has_finished(agent, ctx) and not waits(ctx)):
+            async with aclosing(self._turns(ctx)) as events:
+                async for event in events:
+                    yield event
+        if not pauses(ctx) and not (ctx.end_invocation and self.has_modes()):  # a task that asks ends it too
+            ctx.set_agent_state(agent.name, end_of_agent=True)
+            yield agent._create_agent_state_event(ctx)
+
+    async def _saving_output(self, events: Events) -> Events:
+        async with aclosing(events):
+            async for event in events:
+                self._save_output(event)
+                yield event
+
+    def _save_output(self, event: Event) -> None:
+        """Put the text of a final answer (validated, where there is an output schema) into the state."""
+        agent: LlmAgent = self.agent
+        if event.author != agent.name or not event.is_final_response():
+            return
+        parts = event.content.parts if event.content is not None else None
+        if not parts or agent.output_key is None:
+            return
+        text = text_of(event.content)
+        value: object = text
+        if agent.output_schema is not None:
+            if not text.strip() or agent.mode == "task":  # a task's result goes to finish_task, and this is a question
+                return
+            value = validated(agent.output_schema, text)
+        event.actions.state_delta[agent.output_key] = value
+
+    def model_for(self, ctx: KernelInvocationContext) -> BaseLlm:
+        """The model, resolved by the invocation's distribution and within its policies."""
+        chains, choice = ctx.composition, self.agent.model or named_model(self.agent)
+        resolution = self._resolution
+        if resolution is None or resolution[0] is not chains or resolution[1] is not choice:
+            model = models.model_of(chains, choice) if isinstance(choice, str) else choice
+            resolution = self._resolution = (chains, choice, models.policed(chains, model))
+        return resolution[2]
+
+    def as_tools(self, entry: object, ctx: KernelInvocationContext) -> list[BaseTool]:
+        """The tools of one entry of `tools`; the entry is adapted (or, if it is a tool, configured) only once."""
+        cached = self._adapted.get(id(entry))
+        if cached is None or cached[0] is not entry:
+            tool = newel.tools.adapt_tool(ctx.composition, entry)
+            if not isinstance(tool, BaseTool):
+                raise PluginError(
+                    f"a tool adapter returned {type(tool).__name__} for {entry!r}; a BaseTool is expected"
+                )
+            cached = self._adapted[id(entry)] = (entry, [tool])
+        return cached[1]
+
+    def plain_tools(self, ctx: KernelInvocationContext) -> list[BaseTool] | None:
+        """The agent's tools if all of them only declare themselves, else None; found once per list of entries."""
+        entries: list[object] = self.agent.tools
+        seen = self._plain
+        if seen is None or [*map(id, entries)] != [*map(id, seen[0])]:
+            tools: list[BaseTool] = []
+            if not any(isinstance(entry, BaseToolset) for entry in entries):
+                tools = [tool for entry in entries for tool in self.as_tools(entry, ctx)]
+            plain = tools and all(type(t).process_llm_request is BaseTool.process_llm_request for t in tools)
+            seen = self._plain = (list(entries), tools if plain else None)
+        return seen[1]
+
+
+def named_model(agent: BaseAgent) -> str | BaseLlm:
+    """The model that the agent or its nearest ancestor with a model names; empty if none does."""
+    one: BaseAgent | None = agent
+    while one is not None:
+        model: str | BaseLlm | None = getattr(one, "model", None)
+        if model:
+            return model
+        one = one.parent_agent
+    return ""
