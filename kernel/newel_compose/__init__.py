@@ -24,5 +24,7 @@ _NAMES = {
 }
 _PLACES = {name: f"{__name__}._internal.{module}" for module, names in _NAMES.items() for name in names.split()}
 __all__ = sorted(_PLACES)
+#: Errors are told with a line of the code that newel calls, not with one of this package.
+__tracebackhide__ = True
 
 __getattr__, __dir__ = lazy_exports(__name__, _PLACES)

@@ -58,5 +58,7 @@ _PLACES = {name: f"{__name__}._internal.{module}" for module, names in _NAMES.it
     "seam": f"{__name__}._internal.seam:",
 }
 __all__ = sorted(_PLACES)
+#: Errors are told with a line of the code that newel calls, not with one of this package.
+__tracebackhide__ = True
 
 __getattr__, __dir__ = lazy_exports(__name__, _PLACES)

@@ -136,5 +136,7 @@ GENAI_NAMES = tuple(sorted(_GENAI_PLACES))
 #: `AuthConfig` is the one for tools here; google-genai has another class of that name, for its server-side tools.
 _PLACES = _GENAI_PLACES | {"GenaiAuthConfig": "newel_types.credentials"} | _places(_OWN)
 __all__ = sorted([*_PLACES, "GENAI_NAMES"])
+#: Errors are told with a line of the code that newel calls, not with one of this package.
+__tracebackhide__ = True
 
 __getattr__, __dir__ = lazy_exports(__name__, _PLACES)

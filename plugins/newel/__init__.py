@@ -66,4 +66,7 @@ _WHERE = {
     "types": "newel.types:",
 }
 
+#: Errors are told with a line of the code that newel calls, not with one of this package.
+__tracebackhide__ = True
+
 __getattr__, __dir__ = lazy_exports(__name__, _WHERE)

@@ -275,3 +275,48 @@ def test_a_policy_of_turns_of_a_stranger_runs() -> None:
     runner = Runner(agent=waiter, app_name="house", session_service=store, composition=composed)
     assert [event.author for event in asyncio.run(runner.run_debug("tea", quiet=True))] == ["waiter"]
     assert seen == ["waiter"]
+
+
+def test_whom_a_distribution_trusts_is_not_guarded(site: Any, extending: Any) -> None:
+    source = """
+        from newel_kernel import TurnPolicy, hookimpl
+
+        def waits(ctx):
+            return False
+
+        @hookimpl
+        def register_turn_policies():
+            return [TurnPolicy(waits=waits)]
+        """
+    site.install("newel-polite", plugins={"polite": "fake_polite"}, fake_polite=source)
+    body = "replace: {turns: polite}"
+    assert compose(extending("standard", body)).turns.waits.__name__ == "waits"
+    guarded = compose(extending("standard", body)).turns.waits
+    assert guarded.__code__.co_filename.endswith("functions.py")
+    trusted = compose(extending("standard", f"{body}\ntrust: [newel, newel-polite]")).turns.waits
+    assert trusted.__code__.co_filename.endswith("fake_polite.py")
+    of_newel = compose(extending("standard", "trust: []")).turns.waits
+    assert of_newel is not pauses.waits  # no package has a privilege of its own
+    with pytest.raises(NewelError, match="`trust` names the package 'newell', which is not installed; did you mean"):
+        compose(extending("standard", "trust: [newell]"))
+
+
+def test_a_guarded_newel_runs_as_a_trusted_one(extending: Any) -> None:
+    def events(distribution: Any) -> Any:
+        def weather(city: str) -> str:
+            """The weather."""
+            return f"rain in {city}"
+
+        model = ScriptedModel([FunctionCall(name="weather", args={"city": "Paris"}), "It rains."])
+        runner = Runner(
+            agent=Agent(name="waiter", model=model, tools=[weather]),
+            app_name="house",
+            session_service=InMemorySessionService(),
+            composition=compose(distribution),
+        )
+        return [event.content for event in asyncio.run(runner.run_debug("tea", quiet=True))]
+
+    def shown(contents: Any) -> list[str]:
+        return [part.text or type(part).__name__ for content in contents for part in content.parts]
+
+    assert shown(events(extending("standard", "trust: []"))) == shown(events("standard"))

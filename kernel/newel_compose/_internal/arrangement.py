@@ -26,6 +26,7 @@ def arrange(
         for name in listed
         if not name.endswith(_OPTIONAL) or name.removesuffix(_OPTIONAL) in names
     ]
+    stages = sorted(stages, key=lambda one: str(one.item.name))  # so that errors do not depend on how they were found
     if kind.open_ended:
         stages = [one._replace(anchored=True) for one in stages]
     placed = order_chain(kind.order, spine, stages, disabled)

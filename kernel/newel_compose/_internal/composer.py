@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from newel_compose._internal import discovery
+from newel_compose._internal.choices import part_of
 from newel_compose._internal.composition import Composition, PluginRecord
 from newel_compose._internal.distribution import CHAINS, Distribution
 from newel_compose._internal.hookspecs import HookPolicy
@@ -54,12 +53,11 @@ def _compose(
 ) -> Composition:
     installed = discovery.installed(points)
     objects = [given_plugin(plugin, index) for index, plugin in enumerate(plugins)]
-    _check_mentions(distribution, discovery.installed_anywhere(points), [one.name for one in objects])
-    with _gc_paused():
-        loaded, records, failures = load_plugins(distribution, installed, points)
-        for group in groups:
-            more, more_records, more_failures = load_group(group, distribution, points)
-            loaded, records, failures = [*more, *loaded], [*records, *more_records], {**failures, **more_failures}
+    _check_mentions(distribution, points, [one.name for one in objects])
+    loaded, records, failures = load_plugins(distribution, installed, points)
+    for group in groups:
+        more, more_records, more_failures = load_group(group, distribution, points)
+        loaded, records, failures = [*more, *loaded], [*records, *more_records], {**failures, **more_failures}
     left_out = clashing(distribution, points)
     failed = [record for record in records if record.state == "failed"]
     left_out.update((r.name, LeftOut(r.name, r.source, r.why, failures[r.name])) for r in failed)
@@ -80,18 +78,6 @@ def _compose(
     return composition
 
 
-@contextmanager
-def _gc_paused() -> Iterator[None]:
-    """Without garbage collection: modules stay alive, and scanning them is a tenth of the cost of composing."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
 def _build(
     distribution: Distribution,
     installed: dict[str, discovery.InstalledPoint],
@@ -107,23 +93,29 @@ def _build(
     manager.declare_kinds()
     sources = {one.name: one.record.source for one in (*objects, *loaded)}
     settings = validated_settings(distribution, manager, sources)
-    registry, placed = provide(distribution, manager, sources, installed, settings)
+    provision = provide(distribution, manager, sources, installed, settings)
     hooks = manager.hooks()
     records = [
         record._replace(state="left out", why=left_out[record.name].why)
         if record.state == "enabled" and record.name in left_out
-        else _with_hooks(record, hooks.get(record.name, ()), manager.left_out.get(record.name, ()))
+        else record._replace(
+            hooks=tuple(hooks.get(record.name, ())),
+            left_out=(
+                *(f"{hook}: no enabled plugin declares that kind" for hook in manager.left_out.get(record.name, ())),
+                *provision.left_out.get(record.name, ()),
+            ),
+        )
         for record in (*(one.record for one in objects), *records)
     ]
     return Composition(
         distribution=distribution,
-        placed=placed,
-        hooks=_with_policies(manager.lifecycle([one.name for one in (*objects, *loaded)], sources), registry),
-        registry=registry,
+        placed=provision.placed,
+        hooks=_with_policies(manager.lifecycle([one.name for one in (*objects, *loaded)], sources), provision.registry),
+        registry=provision.registry,
         plugins=tuple(records),
         settings=settings,
         objects=tuple(one.plugin for one in objects),
-        **{chain: tuple(p.stage for p in placed[chain]) for chain in CHAINS},  # type: ignore[arg-type]
+        **{chain: tuple(p.stage for p in provision.placed[chain]) for chain in CHAINS},  # type: ignore[arg-type]
     )
 
 
@@ -180,26 +172,25 @@ def _merged(first: Hooks, second: Hooks) -> Hooks:
     return {name: (a[0] + b[0], a[1] + b[1]) for name, (a, b) in pairs.items()}
 
 
-def _check_mentions(distribution: Distribution, installed: Sequence[str], objects: Sequence[str]) -> None:
-    """Refuse names under `disable`, `settings` and `replace` that no plugin has: a typo must not pass.
+def _check_mentions(distribution: Distribution, points: discovery.Points, objects: Sequence[str]) -> None:
+    """Refuse names under `disable`, `settings`, `replace` and `trust` that nothing has: a typo must not pass.
 
     They may name a plugin of a group that takes no part here: the file is the same for all commands.
     """
+    installed = discovery.installed_anywhere(points)
     names = [*installed, *objects]
+    packages = {point.distribution for group in points.values() for point in group}
+    whole = [one.partition(".")[0] if "." in one else one for one in distribution.disable if not part_of(one, names)]
     problems = [
-        f"{distribution.label}: `{key}` names the plugin {name!r}, which is not installed{did_you_mean(name, names)}"
-        for key, mentioned, candidates in (
-            ("disable", distribution.disable, installed),
-            ("settings", distribution.settings, names),
-            ("replace", distribution.replace.values(), names),
+        f"{distribution.label}: `{key}` names the {what} {name!r}, which is not installed{did_you_mean(name, known)}"
+        for key, what, mentioned, known in (
+            ("disable", "plugin", whole, installed),
+            ("settings", "plugin", distribution.settings, names),
+            ("replace", "plugin", distribution.replace.values(), names),
+            ("trust", "package", distribution.trust, packages),
         )
         for name in mentioned
-        if name not in candidates
+        if name not in known
     ]
     if problems:
         raise CompositionError(problems)
-
-
-def _with_hooks(record: PluginRecord, hooks: Sequence[str], left_out: Sequence[str]) -> PluginRecord:
-    why = tuple(f"{hook}: no enabled plugin declares that kind" for hook in left_out)
-    return record._replace(hooks=tuple(hooks), left_out=why)

@@ -25,7 +25,7 @@ class PluginRecord(NamedTuple):
     state: str
     why: str
     hooks: tuple[str, ...] = ()
-    #: Its hooks that are left out, each with the reason.
+    #: What is left out of it (a hook of a kind that nothing declares, an item that is disabled), each with the reason.
     left_out: tuple[str, ...] = ()
 
     @property

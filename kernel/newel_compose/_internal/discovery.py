@@ -18,8 +18,8 @@ from newel_kernel import CompositionError, PluginLoadError, did_you_mean
 
 PLUGIN_GROUP = "newel.plugins"
 DISTRIBUTION_GROUP = "newel.distributions"
-#: What the names of our groups begin with. Those beside the two hold plugins that only some commands need.
-_OURS = "newel."
+#: What the names of a runtime's groups begin with. Those beside the two hold plugins that only some commands need.
+_PREFIX = "newel."
 
 
 class InstalledPoint(NamedTuple):
@@ -87,7 +87,7 @@ def _state(packages: Iterable[Distribution]) -> _State | None:
 
 def _read(packages: Iterable[Distribution], groups: Sequence[str]) -> Points:
     by_group: dict[str, set[InstalledPoint]] = {group: set() for group in (PLUGIN_GROUP, DISTRIBUTION_GROUP, *groups)}
-    marks = [f"[{_OURS}", *(f"[{group}]" for group in groups)]
+    marks = [f"[{_PREFIX}", *(f"[{group}]" for group in groups)]
     for package in packages:
         text = package.read_text("entry_points.txt")
         if not text or not any(mark in text for mark in marks):
@@ -95,7 +95,7 @@ def _read(packages: Iterable[Distribution], groups: Sequence[str]) -> Points:
         first = next(iter(distributions(name=_identity(package)[0])), package)  # of several on the path it counts
         identity = _identity(first)
         for point in first.entry_points:
-            if point.group in by_group or point.group.startswith(_OURS):
+            if point.group in by_group or point.group.startswith(_PREFIX):
                 by_group.setdefault(point.group, set()).add(InstalledPoint(point.name, point.value, *identity))
     return by_group
 
@@ -124,14 +124,24 @@ def installed(points: Points | None = None, group: str = PLUGIN_GROUP) -> dict[s
 
 
 def installed_anywhere(points: Points) -> list[str]:
-    """The names of the installed plugins of all groups but those of our prefix that nothing of ours asks for."""
+    """The names of the installed plugins of all groups that count.
+
+    Of the groups of our prefix those count in which a package that ships distributions has plugins, too; of others
+    nobody knows what asks for them.
+    """
+    shipping = _shipping(points)
     return [
         name
         for group, plugins in points.items()
-        if group == PLUGIN_GROUP or not group.startswith(_OURS) or any(one.distribution == "newel" for one in plugins)
+        if group == PLUGIN_GROUP or not group.startswith(_PREFIX) or any(p.distribution in shipping for p in plugins)
         if group != DISTRIBUTION_GROUP
         for name in installed(points, group)
     ]
+
+
+def _shipping(points: Points) -> set[str]:
+    """The packages that ship distributions."""
+    return {point.distribution for point in points.get(DISTRIBUTION_GROUP, ())}
 
 
 def clashes(points: Points, group: str = PLUGIN_GROUP) -> Iterator[tuple[InstalledPoint, InstalledPoint]]:
@@ -143,7 +153,7 @@ def clashes(points: Points, group: str = PLUGIN_GROUP) -> Iterator[tuple[Install
 
 
 def _by_rank(points: Points, group: str) -> list[InstalledPoint]:
-    shipping = {point.distribution for point in points.get(DISTRIBUTION_GROUP, ())}
+    shipping = _shipping(points)
     return sorted(_sorted(points, group), key=lambda point: point.distribution not in shipping)
 
 

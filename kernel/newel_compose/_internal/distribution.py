@@ -35,6 +35,9 @@ class Distribution(BaseModel):
     autoload: bool = False
     #: Whether an installed plugin that cannot take part is an error, instead of left out with a line on stderr.
     strict: bool = False
+    #: The packages whose plugins are not guarded: calling their steps costs less, but errors do not name the plugin,
+    #: and results are not checked.
+    trust: tuple[str, ...] = ()
     #: The plugins that must load, in the order of their lifecycle hooks.
     plugins: tuple[str, ...] = ()
     request_chain: tuple[str, ...] = ()
@@ -44,9 +47,9 @@ class Distribution(BaseModel):
     tool_chain: tuple[str, ...] = ()
     #: The other orders: the name -> its stages.
     orders: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    #: Plugins left out.
+    #: Plugins left out, and parts of plugins: ``plugin.item``, ``plugin.kind`` or ``plugin.kind/item``.
     disable: tuple[str, ...] = ()
-    #: Name of a processor or another descriptor -> the plugin whose descriptor replaces it.
+    #: Name of a processor or another descriptor, or ``kind/name`` -> the plugin whose descriptor replaces it.
     replace: dict[str, str] = Field(default_factory=dict)
     #: Kind of store -> URI, as ``session: sqlite:///file.db``; '' means no store.
     services: dict[str, str] = Field(default_factory=dict)

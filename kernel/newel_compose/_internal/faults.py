@@ -8,7 +8,6 @@ import sys
 import sysconfig
 import traceback
 from collections.abc import Iterable, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,7 +16,8 @@ from pydantic import BaseModel, ValidationError
 from newel_kernel import CompositionError, NewelError, did_you_mean
 
 E = TypeVar("E", bound=NewelError)
-_OURS = ("newel_types", "newel_kernel", "newel_compose", "newel")
+#: A package that sets this to true calls other people's code: its own lines are never to blame. pytest reads it, too.
+_HIDES = "__tracebackhide__"
 
 
 class Fault(str):
@@ -91,17 +91,20 @@ def _fields(error: ValidationError) -> Iterable[str]:
 def place_of(error: BaseException) -> str:
     """`` (plugin.py:12 in run)``: the innermost line of the user's code, or empty if there is none.
 
-    Project code goes before installed code. Of installed code only the package that newel called counts.
+    Project code goes before installed code. Of installed code only the first package counts. Packages that set
+    ``__tracebackhide__ = True``, as a runtime's do, are passed over.
     """
     while error.__cause__ is not None:
         error = error.__cause__
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         return f" ({Path(error.filename).name}:{error.lineno})"
-    ours, standard = _places()
+    standard = sysconfig.get_path("stdlib")
     frames = [
         (Path(frame.filename), frame)
-        for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith("<") and not frame.filename.startswith(ours)
+        for (live, _), frame in zip(
+            traceback.walk_tb(error.__traceback__), traceback.extract_tb(error.__traceback__), strict=True
+        )
+        if not frame.filename.startswith("<") and not _hidden(live.f_globals)
     ]
     projects = [one for one in frames if not _INSTALLED & set(one[0].parts) and not one[0].is_relative_to(standard)]
     installed = [one for one in frames if _INSTALLED & set(one[0].parts) and _package(one[0]) not in _CALLERS]
@@ -136,8 +139,7 @@ def defined_at(function: object) -> str:
     return f" ({Path(code.co_filename).name}:{code.co_firstlineno})" if code is not None else ""
 
 
-@cache
-def _places() -> tuple[tuple[str, ...], str]:
-    """The folders of our own packages, and that of the standard library."""
-    ours = [str(Path(str(sys.modules[name].__file__)).parent) + "/" for name in _OURS if name in sys.modules]
-    return tuple(ours), sysconfig.get_path("stdlib")
+def _hidden(names: Mapping[str, object]) -> bool:
+    """Whether the module with these globals is in a package that hides its lines."""
+    package = str(names.get("__package__") or names.get("__name__", "")).partition(".")[0]
+    return bool(vars(sys.modules[package]).get(_HIDES)) if package in sys.modules else False

@@ -1,6 +1,7 @@
 """Guards: wrap the functions of descriptors, so that errors name the plugin and results are checked.
 
-All plugins but newel's own are guarded, installed or given directly: a guard costs one call per step of a turn.
+All plugins are guarded, installed or given directly, but for those of the packages that the distribution trusts: a
+guard costs one call per step of a turn.
 """
 
 from __future__ import annotations

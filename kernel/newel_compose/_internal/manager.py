@@ -88,9 +88,9 @@ class Manager:
     def __init__(self) -> None:
         self._pluggy = _Pluggy("newel")
         self._rank: dict[str, int] = {}
-        #: Hook -> the kind that it provides; `_owners`: hook -> the plugin that declares the kind.
+        #: Hook -> the kind that it provides; `owners`: hook -> the plugin that declares the kind.
         self.kinds: dict[str, Kind[Descriptor]] = {}
-        self._owners: dict[str, str] = {}
+        self.owners: dict[str, str] = {}
         #: Plugin -> the hooks that it implements but that no enabled plugin declares.
         self.left_out: dict[str, list[str]] = {}
         self._specify(register_settings)
@@ -106,7 +106,7 @@ class Manager:
         self._pluggy.add_hookspecs(namespace)
 
     def _declare(self, kind: Kind[Descriptor], owner: str) -> None:
-        other = self._owners.setdefault(kind.hook, owner)
+        other = self.owners.setdefault(kind.hook, owner)
         if other != owner or (kind.hook in self.kinds and self.kinds[kind.hook] != kind):
             text = f"the kind of {kind.hook!r} is declared twice, by {other!r} and by {owner!r}"
             why = f"it declares the kind of {kind.hook!r}, which {other!r} declares too"

@@ -143,7 +143,8 @@ def _contradictions(chain: str, spine: Sequence[str], by_name: Mapping[str, Owne
     problems: list[str] = []
     while True:
         try:
-            TopologicalSorter(_graph([name for name in spine if name in left], left)).prepare()
+            graph = _graph([name for name in spine if name in left], left)
+            TopologicalSorter({name: sorted(earlier) for name, earlier in graph.items()}).prepare()
         except CycleError as error:
             circle = error.args[1]
             makers = {name for name in circle if left[name].item.after or left[name].item.before}

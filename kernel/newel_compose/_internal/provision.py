@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
 from newel_compose._internal.arrangement import arrange
+from newel_compose._internal.choices import Choices, part_of
 from newel_compose._internal.descriptors import Backend
 from newel_compose._internal.discovery import InstalledPoint
 from newel_compose._internal.distribution import CHAINS, Distribution
@@ -18,10 +19,15 @@ from newel_compose._internal.ordering import Owned, Placed
 from newel_compose._internal.registry import PluginRegistry, words
 from newel_kernel import CompositionError, Descriptor, Kind, did_you_mean
 
-#: The package whose plugins are not guarded.
-_OURS = "newel"
-#: The stages of each order, in their places.
-Orders = dict[str, tuple[Placed, ...]]
+
+class Provision(NamedTuple):
+    """What plugins register."""
+
+    registry: PluginRegistry
+    #: The stages of each order, in their places.
+    placed: Mapping[str, tuple[Placed, ...]]
+    #: Plugin -> what is left out of it, each with the reason.
+    left_out: Mapping[str, Sequence[str]]
 
 
 def provide(
@@ -30,56 +36,48 @@ def provide(
     sources: Mapping[str, str],
     installed: Mapping[str, InstalledPoint],
     settings: Mapping[str, BaseModel],
-) -> tuple[PluginRegistry, Orders]:
-    """What the plugins register; a CompositionError has every problem."""
-    by_kind: dict[type[Descriptor], list[Owned]] = {}
-    # A plugin of a group that takes no part here cannot replace anything here.
-    unused = {name: plugin for name, plugin in distribution.replace.items() if plugin in sources or plugin in installed}
-    ours = {
-        name for name, point in installed.items() if sources.get(name) == point.source and point.distribution == _OURS
+) -> Provision:
+    """What the plugins of a distribution register; a CompositionError has every problem."""
+    trusted = {
+        name
+        for name, point in installed.items()
+        if sources.get(name) == point.source and point.distribution in distribution.trust
     }
-    for hook, kind in manager.kinds.items():
-        items = [
-            Owned(item if plugin in ours else guarded(item, hook, plugin, sources[plugin]), plugin, sources[plugin])
-            for plugin, item in manager.collect(hook, settings)
-        ]
-        # A replacement applies in the kinds in which its plugin provides that name; other kinds may have the name, too.
-        replaced = {one.item.name for one in items if distribution.replace.get(one.item.name) == one.plugin}
-        for one in items:
-            name = one.item.name
-            if name not in replaced or distribution.replace[name] == one.plugin:
-                by_kind.setdefault(kind.descriptor, []).append(one)
-        for name in replaced:
-            unused.pop(name, None)
-    disabled = _disabled_stages(distribution, installed)
-    problems = [
-        f"{distribution.label}: `replace` takes {name!r} from {plugin!r}, a plugin that does not provide it"
-        for name, plugin in unused.items()
-    ]
-    kinds = list(manager.kinds.values())
-    problems += _unknown_services(distribution, kinds)
-    problems += _unknown_orders(distribution, kinds)
-    placed: Orders = {}
+    whole = [name for name in distribution.disable if part_of(name, sources) is None]
+    choices = Choices(distribution, manager, sources)
+    placed: dict[str, tuple[Placed, ...]] = {}
     by_name: dict[type[Descriptor], dict[str, Owned]] = {}
-    for kind in kinds:
-        owned = by_kind.get(kind.descriptor, [])
+    problems: list[str] = []
+    for hook, kind in manager.kinds.items():
+        disabled = _disabled_stages(distribution, installed)
+        spine = distribution.spine(kind.order)
+        owned = [
+            Owned(item if plugin in trusted else guarded(item, hook, plugin, sources[plugin]), plugin, sources[plugin])
+            for plugin, item in choices.enabled(hook, manager.collect(hook, settings), disabled)
+        ]
+        owned = choices.chosen(hook, owned, spine)
         if not kind.order:
             by_name[kind.descriptor] = _unique(kind.descriptor, owned, problems)
             continue
         try:
-            placed[kind.order] = arrange(kind, distribution.spine(kind.order), owned, disabled)
+            placed[kind.order] = arrange(kind, spine, owned, disabled)
         except CompositionError as error:
             problems.extend(error.problems)
             continue
         by_name[kind.descriptor] = {one.stage.name: Owned(*one[:3]) for one in placed[kind.order]}
+    kinds = list(manager.kinds.values())
+    problems += choices.problems([*sources, *installed])
+    problems += _unknown_services(distribution, kinds, bool(whole))
+    problems += _unknown_orders(distribution, kinds, bool(whole))
     if problems:
         raise CompositionError(problems)
     disable = ", ".join(distribution.disable)
     hint = f"; distribution {distribution.name!r} disables {disable}" if disable else ""
-    return PluginRegistry(by_name, {kind.descriptor for kind in kinds}, hint), placed
+    registry = PluginRegistry(by_name, {kind.descriptor: choices.name(kind) for kind in kinds}, hint)
+    return Provision(registry, placed, choices.left_out)
 
 
-def _unknown_orders(distribution: Distribution, kinds: Iterable[Kind[Any]]) -> list[str]:
+def _unknown_orders(distribution: Distribution, kinds: Iterable[Kind[Any]], disabled: bool) -> list[str]:
     """Problems: keys under `orders` that no kind has."""
     orders = [kind.order for kind in kinds if kind.order and kind.order not in CHAINS]
     problems = [
@@ -87,7 +85,7 @@ def _unknown_orders(distribution: Distribution, kinds: Iterable[Kind[Any]]) -> l
         for order in distribution.orders
         if order in CHAINS
     ]
-    if distribution.disable:
+    if disabled:
         return problems  # a disabled plugin may declare it
     return problems + [
         f"{distribution.label}: `orders` names {order!r}, which no enabled plugin declares{did_you_mean(order, orders)}"
@@ -95,14 +93,14 @@ def _unknown_orders(distribution: Distribution, kinds: Iterable[Kind[Any]]) -> l
     ]
 
 
-def _unknown_services(distribution: Distribution, kinds: Iterable[Kind[Any]]) -> list[str]:
+def _unknown_services(distribution: Distribution, kinds: Iterable[Kind[Any]], disabled: bool) -> list[str]:
     """Problems: keys under `services` that no kind of store has; a key of a disabled plugin is allowed."""
     stores = [kind.descriptor for kind in kinds if issubclass(kind.descriptor, Backend)]
     services = sorted({store.service for store in stores if store.service})
     return [
         f"{distribution.label}: `services` has no {name!r}{hint} (there are: {', '.join(services) or 'none'})"
         for name in distribution.services
-        if name not in services and ((hint := did_you_mean(name, services)) or not distribution.disable)
+        if name not in services and ((hint := did_you_mean(name, services)) or not disabled)
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TypeVar, cast
 
@@ -20,10 +20,13 @@ class PluginRegistry:
     __slots__ = ("_by_kind", "_declared", "_hint")
 
     def __init__(
-        self, by_kind: Mapping[type[Descriptor], Mapping[str, Owned]], declared: Collection[type[Descriptor]], hint: str
+        self,
+        by_kind: Mapping[type[Descriptor], Mapping[str, Owned]],
+        declared: Mapping[type[Descriptor], str],
+        hint: str,
     ) -> None:
         self._by_kind = by_kind
-        #: The kinds that the kernel or an enabled plugin declares, even if no plugin provides any.
+        #: The kinds that the kernel or an enabled plugin declares, even if no plugin provides any -> their names.
         self._declared = declared
         #: A possible reason why something is missing: the end of a message.
         self._hint = hint
@@ -36,7 +39,7 @@ class PluginRegistry:
         raise ConfigurationError(f"no plugin provides the {words(kind)} {name!r}{self.instead(kind, name)}")
 
     def all(self, kind: type[D]) -> list[D]:
-        """The descriptors of a kind, in the order of their plugins."""
+        """The descriptors of a kind in its order; if the kind has no order, in that of their plugins."""
         return [cast("D", owned.item) for owned in self.owned(kind).values()]
 
     def owned(self, kind: type[Descriptor]) -> Mapping[str, Owned]:
@@ -46,6 +49,10 @@ class PluginRegistry:
     def kinds(self) -> Iterator[tuple[type[Descriptor], Mapping[str, Owned]]]:
         """Every kind that has descriptors, with them."""
         yield from self._by_kind.items()
+
+    def address(self, kind: type[Descriptor], name: str) -> str:
+        """How `disable` and `replace` name a descriptor: ``session_backends/sqlite``."""
+        return f"{self._declared[kind]}/{name}"
 
     def instead(self, kind: type[Descriptor], name: str, show: Callable[[str], str] = str) -> str:
         """The end of a message that `name` is missing: a similar name, the known names, a possible reason."""

@@ -138,7 +138,7 @@ def _explain(record: PluginRecord, provides: Sequence[Json], places: Sequence[Js
     for missing in record.left_out:
         say(f"  left out: {missing}")
     for item in provides:
-        say(f"  provides {item['kind']} {item['name']!r}")
+        say(f"  provides {item['kind']} {item['name']!r} ({item['address']})")
     for place in places:
         beside = ", ".join(f"{side} {place[side]!r}" for side in ("after", "before") if place[side])
         where = f"place {place['place']} of {place['of']}" + (f", {beside}" if beside else "")
@@ -163,7 +163,7 @@ def _why_off(plugin: Any) -> str | None:
 
 def _provided(composition: Composition, name: str) -> list[dict[str, str]]:
     return [
-        {"kind": kind.__name__, "name": item}
+        {"kind": kind.__name__, "name": item, "address": composition.registry.address(kind, item)}
         for kind, descriptors in composition.registry.kinds()
         for item, owned in descriptors.items()
         if owned.plugin == name

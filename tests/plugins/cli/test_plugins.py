@@ -72,7 +72,8 @@ def test_plugins_as_a_table(project: Any, terminal: None) -> None:
 
 def test_why_a_plugin_is_in(project: Any) -> None:
     report = json.loads(project.newel("plugins", "why", "agents").stdout)
-    assert {"kind": "AgentType", "name": "LlmAgent"} in report["provides"]
+    address = "agent_types/LlmAgent"
+    assert {"kind": "AgentType", "name": "LlmAgent", "address": address} in report["provides"]
     place = json.loads(project.newel("plugins", "why", "contents").stdout)["places"][0]
     assert (place["chain"], place["after"], place["before"]) == ("request_chain", "pairing", "context_cache")
     assert project.refused("plugins", "why", "contnts") == "no plugin 'contnts' is installed; did you mean 'contents'?"
