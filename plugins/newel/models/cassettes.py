@@ -9,17 +9,15 @@ import json
 import os
 import re
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from pathlib import Path
 from typing import ClassVar
 
 from pydantic import PrivateAttr
 
-from newel.models.kinds import ModelCall, ModelPolicy, ModelProvider, model_of
+from newel.models.kinds import Attempt, ModelPolicy, ModelProvider
 from newel.models.wire.secrets import mask
 from newel_kernel import (
     BaseLlm,
-    Chains,
     Json,
     LlmRequest,
     LlmResponse,
@@ -74,15 +72,33 @@ class ReplayingLlm(BaseLlm):
                 yield response
 
 
-async def recorded(call: ModelCall, model: BaseLlm, file: Path, request: LlmRequest, stream: bool) -> Responses:
-    """The responses; they are written once the answer has ended."""
-    entries: list[Json] = []
-    async with aclosing(call(model, request, stream)) as responses:
-        async for response in responses:
-            entries.append(response.model_dump(mode="json", exclude_none=True))
-            yield response
-    line = json.dumps({"model": model.model, "stream": stream, "responses": entries}, ensure_ascii=False)
-    with file.open("a", encoding="utf-8") as stream_of_lines:
+class _Recording:
+    """The answer of one call, which is written once it has ended."""
+
+    __slots__ = ("address", "attempt", "entries", "file")
+
+    def __init__(self, model: RecordingLlm, attempt: Attempt) -> None:
+        self.file = model.file
+        self.address = model.address
+        self.attempt = attempt
+        self.entries: list[Json] = []
+
+
+def _begin(attempt: Attempt) -> _Recording | None:
+    model = attempt.model
+    return _Recording(model, attempt) if isinstance(model, RecordingLlm) else None
+
+
+def _keep(recording: _Recording, response: LlmResponse) -> LlmResponse:
+    recording.entries.append(response.model_dump(mode="json", exclude_none=True))
+    return response
+
+
+def _write(recording: _Recording) -> None:
+    attempt = recording.attempt  # its request names the model that answered
+    entry = {"model": attempt.request.model, "stream": attempt.stream, "responses": recording.entries}
+    line = json.dumps(entry, ensure_ascii=False)
+    with recording.file.open("a", encoding="utf-8") as stream_of_lines:
         stream_of_lines.write(f"{mask(line, _secrets())}\n")
 
 
@@ -127,15 +143,14 @@ def register_model_providers() -> list[ModelProvider]:
 @hookimpl
 def register_model_call_policies() -> list[ModelPolicy]:
     """The policy `cassettes`, around all others."""
-
-    def wrap(call: ModelCall, chains: Chains) -> ModelCall:
-        def ask(model: BaseLlm, request: LlmRequest, stream: bool) -> Responses:
-            if not isinstance(model, RecordingLlm):
-                return call(model, request, stream)
-            inner = model_of(chains, model.address)
-            request.model = inner.model
-            return recorded(call, inner, model.file, request, stream)
-
-        return ask
-
-    return [ModelPolicy(name="cassettes", wrap=wrap, before=("model_errors", "model_costs"))]
+    return [
+        ModelPolicy(
+            name="cassettes",
+            begin=_begin,
+            redirect=lambda recording: recording.address,
+            response=_keep,
+            chunk=_keep,
+            end=_write,
+            before=("model_errors?", "model_costs?"),
+        )
+    ]

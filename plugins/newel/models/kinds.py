@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Union
 
 import newel_compose
 import newel_kernel
@@ -14,6 +14,7 @@ from newel.models.overrides import with_overrides
 from newel.models.registry import LLMRegistry
 from newel_kernel import (
     Chains,
+    ConfigurationError,
     Descriptor,
     Key,
     LlmRequest,
@@ -45,17 +46,82 @@ class ModelProvider(Descriptor):
     fallback: bool = False
 
 
+#: What a policy does about an error.
+Recovery = Union["Again", LlmResponse, None]
 #: Asks a model: (model, request, stream) -> its responses.
 ModelCall = Callable[["BaseLlm", LlmRequest, bool], AsyncGenerator[LlmResponse, None]]
 
 
+class Attempt:
+    """A call of a model as a policy sees it: what a policy further out decided is in it."""
+
+    __slots__ = ("model", "request", "stream")
+
+    def __init__(self, model: BaseLlm, request: LlmRequest, stream: bool) -> None:
+        self.model = model
+        self.request = request
+        self.stream = stream
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What a policy answers to an error: everything within it begins again."""
+
+    #: Seconds to wait before that; None: not even for the other tasks of the event loop.
+    delay: float | None = None
+    #: The model to ask, or its address, with a copy of the request that names it; None: the same.
+    model: BaseLlm | str | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelPolicy(Stage):
-    """Wraps every call of a networked model: `wrap` gets the next inner call, and the composition."""
+    """What happens around each call of a networked model, in phases; what a policy leaves out costs nothing.
 
-    wrap: Callable[[ModelCall, Chains], ModelCall]
-    #: Whether it also wraps the calls of models that are not networked.
+    Policies nest: what the first one of the chain sees has passed all others. The phases of all policies run in one
+    generator. A phase may raise; policies further out then see that error.
+    """
+
+    #: Whether it also applies to models that are not networked.
     everywhere: bool = False
+    #: Before each attempt: makes what the other phases get as their first argument, None if the policy has nothing
+    #: to do for this call. Without it, they get the attempt.
+    begin: Callable[[Attempt], Any] | None = None
+    #: After `begin`: another model to ask, or its address; the request then names it. None: the same model.
+    redirect: Callable[[Any], BaseLlm | str | None] | None = None
+    #: After these: waits until the call may go on.
+    enter: Callable[[Any], Awaitable[None]] | None = None
+    #: Whether what `begin` made is a context manager, to be entered around each wait for a response.
+    holds_waits: bool = False
+    #: On a response that is whole, and on a chunk of a stream: what goes on from here in its place; None: nothing.
+    response: Callable[[Any, LlmResponse], LlmResponse | None] | None = None
+    chunk: Callable[[Any, LlmResponse], LlmResponse | None] | None = None
+    #: After the last response: one more, or None.
+    end: Callable[[Any], LlmResponse | None] | None = None
+    #: On an Exception, and whether a response had come to this policy before: what to do, an answer in its place, or
+    #: None, which leaves it to the policies further out. May be a coroutine function.
+    error: Callable[[Any, Exception, bool], Recovery | Awaitable[Recovery]] | None = None
+    #: When the attempt is over, whatever ended it; if `begin` and `enter` had ended well.
+    close: Callable[[Any], None] | None = None
+    #: For a policy that must hold the call itself: gets the call of all that is within, and the composition. It costs
+    #: two generators for each call. Such a policy has no phases.
+    wrap: Callable[[ModelCall, Chains], ModelCall] | None = None
+
+    @property
+    def acts(self) -> bool:
+        """Whether it has phases."""
+        phases = (self.begin, self.redirect, self.enter, self.response, self.chunk, self.end, self.error, self.close)
+        return any(phase is not None for phase in phases)
+
+    def __post_init__(self) -> None:
+        if self.wrap is not None and self.acts:
+            raise ConfigurationError(
+                f"the policy {self.name!r} has both `wrap` and phases: make two policies, one anchored to the other"
+            )
+        if self.begin is None and (self.holds_waits or self.redirect or self.enter or self.close):
+            raise ConfigurationError(
+                f"the policy {self.name!r} needs `begin`: `redirect`, `enter`, `close` and `holds_waits` work with "
+                f"what it makes"
+            )
 
 
 def model_of(chains: Chains, address: str) -> BaseLlm:
@@ -151,17 +217,17 @@ def register_model_providers(settings: Settings) -> Sequence[ModelProvider]:
 def register_model_call_policies(settings: Settings) -> Sequence[ModelPolicy]:
     """Policies around each call of a networked model. May bound it, repeat it, answer for it, change its answer.
 
-    >>> def logged(call, chains):
-    ...     def ask(model, request, stream):
-    ...         print(request.model)
-    ...         return call(model, request, stream)
-    ...     return ask
+    Their place is in `orders: model_chain` of the distribution, or beside an anchor.
+
+    >>> def counted(attempt, response):
+    ...     print(attempt.request.model, response.usage_metadata)
+    ...     return response
     >>> class Plugin:
     ...     @hookimpl
     ...     def register_model_call_policies(self):
-    ...         return [ModelPolicy(name="logged", wrap=logged, after=("model_retries",))]
-    >>> composed = compose("adk", plugins=[Plugin()])
-    >>> composed.registry.find(ModelPolicy, "logged").name
-    'logged'
+    ...         return [ModelPolicy(name="counted", response=counted, after=("model_retries",))]
+    >>> composed = compose("standard", plugins=[Plugin()])
+    >>> composed.registry.find(ModelPolicy, "counted").name
+    'counted'
     """
     return ()

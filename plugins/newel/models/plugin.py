@@ -22,5 +22,5 @@ def register_kinds() -> list[Kind[Any]]:
     """The providers of models, and the policies around them."""
     return [
         Kind(kinds.ModelProvider, kinds.register_model_providers),
-        Kind(kinds.ModelPolicy, kinds.register_model_call_policies),
+        Kind(kinds.ModelPolicy, kinds.register_model_call_policies, order="model_chain"),
     ]

@@ -9,18 +9,17 @@ from typing import Any, ClassVar, cast
 from pydantic import Field, PrivateAttr
 
 from newel.models.capabilities import capabilities_of
+from newel.models.kinds import Attempt
 from newel.models.live import FRAME_BYTES
-from newel.models.policies.model_retries import Settings, repeating
-from newel.models.policies.model_timeouts import bounded
+from newel.models.policies.model_retries import Settings, retrying
+from newel.models.policies.model_timeouts import bounding
+from newel.models.policies.phases import Phases
 from newel.models.wire.limits import LIMITS, POLICED, Limits
 from newel.models.wire.notices import Notices
 from newel_kernel import BaseLlm, LlmRequest, LlmResponse, ModelCapabilities
 from newel_types import HttpRetryOptions
 
 Responses = AsyncGenerator[LlmResponse, None]
-
-
-_RETRIES = Settings()
 
 
 class RemoteLlm(BaseLlm):
@@ -62,7 +61,7 @@ class RemoteLlm(BaseLlm):
 
     def limits_for(self, request: LlmRequest) -> Limits:
         """The limits of a call: the composition's or the model's own, with the request's time-out."""
-        return request.stash.get(LIMITS, self.limits).for_call(request.config)
+        return request.stash.get(LIMITS, self.limits).for_call(request.http_options)
 
     def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> Responses:
         """See `BaseLlm`. A failure is a ModelError; closing the generator closes the connection's answer.
@@ -71,7 +70,7 @@ class RemoteLlm(BaseLlm):
         """
         if llm_request.stash.get(POLICED, False):
             return self._answers(llm_request, stream)
-        return repeating(_timed, self, llm_request, stream, _RETRIES)
+        return _ALONE.answers(self, llm_request, stream)
 
     @abstractmethod
     def _answers(self, request: LlmRequest, stream: bool) -> Responses:
@@ -81,9 +80,13 @@ class RemoteLlm(BaseLlm):
         """
 
 
-def _timed(model: BaseLlm, request: LlmRequest, stream: bool) -> Responses:
-    return bounded(_once, model, request, stream, cast("RemoteLlm", model).limits_for(request))
+def _limits(attempt: Attempt) -> Limits:
+    return cast("RemoteLlm", attempt.model).limits_for(attempt.request)
 
 
 def _once(model: BaseLlm, request: LlmRequest, stream: bool) -> Responses:
     return cast("RemoteLlm", model)._answers(request, stream)
+
+
+#: What surrounds a call outside of a composition.
+_ALONE = Phases([retrying(Settings()), bounding(_limits)], _once)

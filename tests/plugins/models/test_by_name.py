@@ -123,7 +123,7 @@ def test_a_policy_stands_around_it(
 
         @hookimpl
         def register_model_call_policies(self) -> list[ModelPolicy]:
-            return [ModelPolicy(name="watch", wrap=wrap)]
+            return [ModelPolicy(name="watch", wrap=wrap, before=("model_errors",))]
 
     endpoint = local_endpoint(server)
     composition = composed(tmp_path, endpoint, Watch())

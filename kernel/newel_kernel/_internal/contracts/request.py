@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from newel_kernel._internal.errors import DuplicateToolError
 from newel_kernel._internal.stash import Stash
 from newel_kernel._internal.values import Json
-from newel_types import Content, FunctionDeclaration, GenerateContentConfig, Part, SharedContents, Tool
+from newel_types import Content, FunctionDeclaration, GenerateContentConfig, HttpOptions, Part, SharedContents, Tool
 
 if TYPE_CHECKING:
     from newel_kernel._internal.contracts.tool import BaseTool
@@ -68,6 +68,11 @@ class LlmRequest:
         self._config = value
         for name, text in (self._labels or {}).items():
             self.set_default_label(name, text)
+
+    @property
+    def http_options(self) -> HttpOptions | None:
+        """Those of the configuration, which is not put together for this."""
+        return None if self._config is None else self._config.http_options
 
     @property
     def stash(self) -> Stash:

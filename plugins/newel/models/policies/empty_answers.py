@@ -2,38 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
-
-from newel.models.kinds import ModelCall, ModelPolicy
-from newel_kernel import BaseLlm, Chains, LlmRequest, LlmResponse, hookimpl
+from newel.models.kinds import Attempt, ModelPolicy
+from newel_kernel import LlmResponse, hookimpl
 
 UNKNOWN_ERROR = "UNKNOWN_ERROR"
 
 
-async def with_content(
-    call: ModelCall, model: BaseLlm, request: LlmRequest, stream: bool
-) -> AsyncGenerator[LlmResponse, None]:
-    """The responses. If all of them are empty, the last one is an error (docs/reference/behaviour.md#responses)."""
-    has_content = False
-    empty: LlmResponse | None = None
-    async with aclosing(call(model, request, stream)) as responses:
-        async for response in responses:
-            if (has_content and response.partial) or says(response):
-                has_content = True
-            elif not response.partial:
-                empty = response  # its other fields, such as token counts, are sent at the end
-                continue
-            yield response
-    if not has_content:
-        empty = empty or LlmResponse()
-        reason = getattr(empty.finish_reason, "value", "none")
-        message = (
-            f"The model {request.model or model.model} answered with no content and no call; finish reason: {reason}."
-        )
-        yield empty.model_copy(update={"error_code": UNKNOWN_ERROR, "error_message": message})
-    elif empty is not None:
-        yield empty
+class _Said:
+    """What a model has said in one attempt."""
+
+    __slots__ = ("attempt", "content", "empty")
+
+    def __init__(self, attempt: Attempt) -> None:
+        self.attempt = attempt
+        self.content = False
+        #: The last whole response without content; its other fields, such as token counts, are sent at the end.
+        self.empty: LlmResponse | None = None
+
+
+def _whole(said: _Said, response: LlmResponse) -> LlmResponse | None:
+    if says(response):
+        said.content = True
+        return response
+    said.empty = response
+    return None
+
+
+def _chunk(said: _Said, response: LlmResponse) -> LlmResponse:
+    if not said.content:
+        said.content = says(response)
+    return response
+
+
+def _end(said: _Said) -> LlmResponse | None:
+    """The response that was kept back; an error if all of them are empty (docs/reference/behaviour.md#responses)."""
+    if said.content:
+        return said.empty
+    empty, attempt = said.empty or LlmResponse(), said.attempt
+    name = attempt.request.model or attempt.model.model
+    reason = getattr(empty.finish_reason, "value", "none")
+    message = f"The model {name} answered with no content and no call; finish reason: {reason}."
+    return empty.model_copy(update={"error_code": UNKNOWN_ERROR, "error_message": message})
 
 
 def says(response: LlmResponse) -> bool:
@@ -45,8 +54,14 @@ def says(response: LlmResponse) -> bool:
 @hookimpl
 def register_model_call_policies() -> list[ModelPolicy]:
     """The policy `empty_answers`."""
-
-    def wrap(call: ModelCall, chains: Chains) -> ModelCall:
-        return lambda model, request, stream: with_content(call, model, request, stream)
-
-    return [ModelPolicy(name="empty_answers", wrap=wrap, before=("model_costs",), everywhere=True)]
+    return [
+        ModelPolicy(
+            name="empty_answers",
+            begin=_Said,
+            response=_whole,
+            chunk=_chunk,
+            end=_end,
+            before=("model_errors?", "model_costs?"),
+            everywhere=True,
+        )
+    ]

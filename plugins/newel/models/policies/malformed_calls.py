@@ -50,4 +50,4 @@ def register_tool_policies() -> list[ToolPolicy]:
 @hookimpl
 def register_model_call_policies() -> list[ModelPolicy]:
     """The policy `malformed_calls` around models: its presence lets malformed calls through."""
-    return [ModelPolicy(name=NAME, wrap=lambda call, chains: call)]
+    return [ModelPolicy(name=NAME)]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from decimal import Decimal
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from newel.models.kinds import ModelCall, ModelPolicy
-from newel_kernel import BaseLlm, Chains, LlmRequest, LlmResponse, hookimpl
+from newel.models.kinds import Attempt, ModelPolicy
+from newel_kernel import LlmResponse, hookimpl
 from newel_types import GenerateContentResponseUsageMetadata
 
 logger = logging.getLogger(__name__)
@@ -62,26 +60,18 @@ def _prices() -> Any:
         return None
 
 
-async def priced(
-    call: ModelCall, model: BaseLlm, request: LlmRequest, stream: bool
-) -> AsyncGenerator[LlmResponse, None]:
-    """The responses; the whole ones with their cost."""
-    async with aclosing(call(model, request, stream)) as responses:
-        async for response in responses:
-            usage = response.usage_metadata
-            if usage is not None and not response.partial:
-                name = response.model_version or request.model or model.model
-                cost = cost_of(getattr(model, "provider", ""), name, usage)
-                if cost is not None:
-                    response.usage_metadata = usage.model_copy(update={COST: float(cost)})
-            yield response
+def priced(attempt: Attempt, response: LlmResponse) -> LlmResponse:
+    """A whole response with its cost."""
+    usage = response.usage_metadata
+    if usage is not None:
+        name = response.model_version or attempt.request.model or attempt.model.model
+        cost = cost_of(getattr(attempt.model, "provider", ""), name, usage)
+        if cost is not None:
+            response.usage_metadata = usage.model_copy(update={COST: float(cost)})
+    return response
 
 
 @hookimpl
 def register_model_call_policies() -> list[ModelPolicy]:
     """The policy `model_costs`."""
-
-    def wrap(call: ModelCall, chains: Chains) -> ModelCall:
-        return lambda model, request, stream: priced(call, model, request, stream)
-
-    return [ModelPolicy(name="model_costs", wrap=wrap)]
+    return [ModelPolicy(name="model_costs", response=priced)]

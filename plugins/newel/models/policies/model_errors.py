@@ -2,44 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import aclosing
+from collections.abc import Awaitable, Iterator
 
-from newel.models.kinds import ModelCall, ModelPolicy
-from newel_kernel import (
-    BaseLlm,
-    Chains,
-    Epilogue,
-    Event,
-    InvocationContext,
-    LlmRequest,
-    LlmResponse,
-    ModelError,
-    hookimpl,
-)
+from newel.models.kinds import Attempt, ModelPolicy
+from newel_kernel import Epilogue, Event, InvocationContext, ModelError, hookimpl
 
 #: The label of a request that names its agent.
 _AGENT = "adk_agent_name"
 
 
-async def noting(
-    call: ModelCall, model: BaseLlm, request: LlmRequest, stream: bool
-) -> AsyncGenerator[LlmResponse, None]:
-    """The responses; a failure gets the name of the agent that asked."""
-    try:
-        async with aclosing(call(model, request, stream)) as responses:
-            async for response in responses:
-                yield response
-    except ModelError as error:
-        error.agent = (request.config.labels or {}).get(_AGENT, "")
-        raise
+def noting(attempt: Attempt, error: Exception, begun: bool) -> None:
+    """Give a failure the name of the agent that asked."""
+    if isinstance(error, ModelError):
+        error.agent = (attempt.request.config.labels or {}).get(_AGENT, "")
 
 
-async def record(ctx: InvocationContext, error: BaseException | None) -> list[Event] | None:
+def record(ctx: InvocationContext, error: BaseException | None) -> Awaitable[list[Event] | None] | None:
     """The event of the model's failure that ended the invocation."""
     failure = next(_failures(error), None) if error is not None else None
-    if failure is None:
-        return None
+    return _event(ctx, failure) if failure is not None else None
+
+
+async def _event(ctx: InvocationContext, failure: ModelError) -> list[Event]:
     details = {
         "provider": failure.provider,
         "model": failure.model,
@@ -71,11 +55,7 @@ def _failures(error: BaseException | None) -> Iterator[ModelError]:
 @hookimpl
 def register_model_call_policies() -> list[ModelPolicy]:
     """The policy `model_errors`."""
-
-    def wrap(call: ModelCall, chains: Chains) -> ModelCall:
-        return lambda model, request, stream: noting(call, model, request, stream)
-
-    return [ModelPolicy(name="model_errors", wrap=wrap, before=("model_costs",))]
+    return [ModelPolicy(name="model_errors", error=noting, before=("model_costs?",))]
 
 
 @hookimpl

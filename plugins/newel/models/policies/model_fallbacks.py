@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, Field
 
-from newel.models.kinds import ModelCall, ModelPolicy, model_of
-from newel_kernel import BaseLlm, Chains, LlmRequest, LlmResponse, ModelError, hookimpl
+from newel.models.kinds import Again, Attempt, ModelPolicy
+from newel_kernel import ModelError, hookimpl
 
 logger = logging.getLogger(__name__)
 
@@ -24,24 +23,24 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
     models: dict[str, list[str]] = Field(default_factory=dict)
 
 
-async def answered(
-    call: ModelCall, chains: Chains, models: list[BaseLlm | str], request: LlmRequest, stream: bool
-) -> AsyncGenerator[LlmResponse, None]:
-    """The responses of the first model that answers, or the last one's error."""
-    for number, one in enumerate(models):
-        model = model_of(chains, one) if isinstance(one, str) else one
-        own = request if number == 0 else request.model_copy(update={"model": model.model})
-        began = False
-        try:
-            async with aclosing(call(model, own, stream)) as responses:
-                async for response in responses:
-                    began = True
-                    yield response
-            return
-        except ModelError as error:
-            if began or error.code in _OWN_FAULT or number == len(models) - 1:
-                raise
-            logger.warning("%s answers instead of %s, which failed: %s", models[number + 1], model.model, error)
+class _Others:
+    """The models that may still answer in a failed one's place."""
+
+    __slots__ = ("failing", "left")
+
+    def __init__(self, first: str, addresses: Sequence[str]) -> None:
+        #: The name or address of the model that is asked.
+        self.failing = first
+        self.left = list(addresses)
+
+
+def _next(others: _Others, error: Exception, begun: bool) -> Again | None:
+    if begun or not others.left or not isinstance(error, ModelError) or error.code in _OWN_FAULT:
+        return None
+    address = others.left.pop(0)
+    logger.warning("%s answers instead of %s, which failed: %s", address, others.failing, error)
+    others.failing = address
+    return Again(model=address)
 
 
 @hookimpl
@@ -55,14 +54,10 @@ def register_model_call_policies(settings: Mapping[str, Settings]) -> list[Model
     """The policy `model_fallbacks`."""
     models = settings["model_fallbacks"].models
 
-    def wrap(call: ModelCall, chains: Chains) -> ModelCall:
-        def ask(model: BaseLlm, request: LlmRequest, stream: bool) -> AsyncGenerator[LlmResponse, None]:
-            name = request.model or model.model
-            others = models.get(name) or models.get(f"{getattr(model, 'provider', '')}:{name}")
-            if not others:
-                return call(model, request, stream)
-            return answered(call, chains, [model, *others], request, stream)
+    def begin(attempt: Attempt) -> _Others | None:
+        name = attempt.request.model or attempt.model.model
+        others = models.get(name) or models.get(f"{getattr(attempt.model, 'provider', '')}:{name}")
+        return _Others(attempt.model.model, others) if others else None
 
-        return ask
-
-    return [ModelPolicy(name="model_fallbacks", wrap=wrap, after=("model_costs",))]
+    policy = ModelPolicy(name="model_fallbacks", begin=begin, error=_next, after=("model_costs?",))
+    return [policy if models else ModelPolicy(name="model_fallbacks", after=("model_costs?",))]

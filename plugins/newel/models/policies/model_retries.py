@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import random
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pydantic import BaseModel, Field
 
-from newel.models.kinds import ModelCall, ModelPolicy
-from newel_kernel import BaseLlm, Chains, LlmRequest, LlmResponse, ModelError, hookimpl
+from newel.models.kinds import Again, Attempt, ModelPolicy
+from newel_kernel import ModelError, hookimpl
 from newel_types import HttpRetryOptions
 
 logger = logging.getLogger(__name__)
@@ -79,30 +77,33 @@ class Schedule:
         return error.retry_after + min(jitter, 0.1) if error.retry_after <= self.longest_wait else None
 
 
-async def repeating(
-    call: ModelCall, model: BaseLlm, request: LlmRequest, stream: bool, settings: Settings
-) -> AsyncGenerator[LlmResponse, None]:
-    """The responses of the first request that answers, or the last one's error."""
-    options = request.config.http_options
-    schedule = Schedule.of(
-        settings, getattr(model, "retry_options", None), options.retry_options if options is not None else None
-    )
-    attempt = 0
-    while True:
-        attempt += 1
-        began = False
-        try:
-            async with aclosing(call(model, request, stream)) as responses:
-                async for response in responses:
-                    began = True
-                    yield response
-            return
-        except ModelError as error:
-            delay = None if began else schedule.delay(error, attempt)
-            if delay is None:
-                raise
-            logger.info("attempt %d of %d failed, the next one in %.1f s: %s", attempt, schedule.attempts, delay, error)
-        await asyncio.sleep(delay)
+class _Tries:
+    """The attempts that one call has made."""
+
+    __slots__ = ("attempt", "count")
+
+    def __init__(self, attempt: Attempt) -> None:
+        self.attempt = attempt
+        self.count = 1
+
+
+def retrying(settings: Settings) -> ModelPolicy:
+    """The policy: the responses are those of the first request that answers, or the error is the last one's."""
+
+    def again(tries: _Tries, error: Exception, begun: bool) -> Again | None:
+        if begun or not isinstance(error, ModelError):
+            return None
+        options = tries.attempt.request.http_options
+        own = getattr(tries.attempt.model, "retry_options", None)
+        schedule = Schedule.of(settings, own, options.retry_options if options is not None else None)
+        delay = schedule.delay(error, tries.count)
+        if delay is None:
+            return None
+        logger.info("attempt %d of %d failed, the next one in %.1f s: %s", tries.count, schedule.attempts, delay, error)
+        tries.count += 1
+        return Again(delay=delay)
+
+    return ModelPolicy(name="model_retries", begin=_Tries, error=again, after=("model_fallbacks?",))
 
 
 @hookimpl
@@ -114,9 +115,4 @@ def register_settings() -> type[BaseModel]:
 @hookimpl
 def register_model_call_policies(settings: Mapping[str, Settings]) -> list[ModelPolicy]:
     """The policy `model_retries`."""
-    options = settings["model_retries"]
-
-    def wrap(call: ModelCall, chains: Chains) -> ModelCall:
-        return lambda model, request, stream: repeating(call, model, request, stream, options)
-
-    return [ModelPolicy(name="model_retries", wrap=wrap, after=("model_fallbacks",))]
+    return [retrying(settings["model_retries"])]

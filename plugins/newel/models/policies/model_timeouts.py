@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from collections.abc import Callable, Mapping
 
 from pydantic import BaseModel, Field
 
-from newel.models.kinds import ModelCall, ModelPolicy
+from newel.models.kinds import Attempt, ModelPolicy
 from newel.models.policies.deadlines import Deadline, DeadlineError
 from newel.models.wire.limits import LIMITS, Limits
 from newel.models.wire.service import Service
-from newel_kernel import BaseLlm, Chains, LlmRequest, LlmResponse, hookimpl
+from newel_kernel import LlmResponse, hookimpl
 
 _DEFAULT = Limits()
 _LEAST = 16
@@ -30,34 +29,56 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
     response_bytes: int = Field(default=_DEFAULT.response_bytes, gt=0)
 
 
-async def bounded(
-    call: ModelCall, model: BaseLlm, request: LlmRequest, stream: bool, limits: Limits
-) -> AsyncGenerator[LlmResponse, None]:
-    """The responses, as long as they come in time and are not too large. The HTTP client enforces the other limits."""
-    most, chunks = limits.response_bytes, 0
-    deadline = Deadline(limits.total)
-    try:
-        async with aclosing(call(model, request, stream)) as responses:
-            while True:
-                try:
-                    with deadline:
-                        response = await anext(responses)
-                except StopAsyncIteration:
-                    return
-                except DeadlineError as error:
-                    raise _service(model, request).too_slow(f"no complete answer within {limits.total:g} s") from error
-                size = _size(response)
-                if response.partial:  # the whole answer after the chunks repeats them
-                    chunks += size
-                if size > most or chunks > most:
-                    raise _service(model, request).too_large(most)
-                yield response
-    finally:
-        deadline.close()
+class _Bounds(Deadline):
+    """What one attempt may still take."""
+
+    __slots__ = ("attempt", "chunks", "limits")
+
+    def __init__(self, attempt: Attempt, limits: Limits) -> None:
+        super().__init__(limits.total)
+        self.attempt = attempt
+        self.limits = limits
+        #: The bytes of the chunks so far.
+        self.chunks = 0
 
 
-def _service(model: BaseLlm, request: LlmRequest) -> Service:
-    return Service(getattr(model, "provider", type(model).__name__), request.model or model.model)
+def bounding(limits_of: Callable[[Attempt], Limits]) -> ModelPolicy:
+    """The policy: responses must come in time and not be too large. The HTTP client enforces the other limits."""
+    return ModelPolicy(
+        name="model_timeouts",
+        begin=lambda attempt: _Bounds(attempt, limits_of(attempt)),
+        holds_waits=True,
+        response=_whole,
+        chunk=_chunk,
+        error=_too_slow,
+        close=Deadline.close,
+        after=("model_retries?", "model_traffic?"),
+        everywhere=True,
+    )
+
+
+def _whole(bounds: _Bounds, response: LlmResponse) -> LlmResponse:
+    if _size(response) > (most := bounds.limits.response_bytes):  # it repeats the chunks before it
+        raise _service(bounds.attempt).too_large(most)
+    return response
+
+
+def _chunk(bounds: _Bounds, response: LlmResponse) -> LlmResponse:
+    bounds.chunks += _size(response)
+    if bounds.chunks > (most := bounds.limits.response_bytes):
+        raise _service(bounds.attempt).too_large(most)
+    return response
+
+
+def _too_slow(bounds: _Bounds, error: Exception, begun: bool) -> None:
+    if isinstance(error, DeadlineError):
+        reason = f"no complete answer within {bounds.limits.total:g} s"
+        raise _service(bounds.attempt).too_slow(reason) from error
+
+
+def _service(attempt: Attempt) -> Service:
+    model = attempt.model
+    return Service(getattr(model, "provider", type(model).__name__), attempt.request.model or model.model)
 
 
 def _size(response: LlmResponse) -> int:
@@ -91,11 +112,9 @@ def register_model_call_policies(settings: Mapping[str, Settings]) -> list[Model
     options = settings["model_timeouts"]
     limits = Limits(options.connect, options.idle, options.total, options.response_bytes)
 
-    def wrap(call: ModelCall, chains: Chains) -> ModelCall:
-        def ask(model: BaseLlm, request: LlmRequest, stream: bool) -> AsyncGenerator[LlmResponse, None]:
-            request.stash[LIMITS] = limits
-            return bounded(call, model, request, stream, limits.for_call(request.config))
+    def limits_of(attempt: Attempt) -> Limits:
+        request = attempt.request
+        request.stash[LIMITS] = limits
+        return limits.for_call(request.http_options)
 
-        return ask
-
-    return [ModelPolicy(name="model_timeouts", wrap=wrap, after=("model_retries", "model_traffic"), everywhere=True)]
+    return [bounding(limits_of)]

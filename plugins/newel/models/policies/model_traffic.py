@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from collections.abc import Mapping
 from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, Field
 
-from newel.models.kinds import ModelCall, ModelPolicy
-from newel_kernel import BaseLlm, Chains, LlmRequest, LlmResponse, hookimpl, seam
+from newel.models.kinds import Attempt, ModelPolicy
+from newel_kernel import hookimpl, seam
 
 
 class Bounds(BaseModel, extra="forbid"):
@@ -63,19 +62,6 @@ class Gate:
             self._begun.append(seam.monotonic())
 
 
-async def admitted(
-    gate: Gate, call: ModelCall, model: BaseLlm, request: LlmRequest, stream: bool
-) -> AsyncGenerator[LlmResponse, None]:
-    """The responses, once the gate lets the request pass; the request holds its place until they end."""
-    await gate.enter()
-    try:
-        async with aclosing(call(model, request, stream)) as responses:
-            async for response in responses:
-                yield response
-    finally:
-        gate.leave()
-
-
 @hookimpl
 def register_settings() -> type[BaseModel]:
     """The settings."""
@@ -86,19 +72,20 @@ def register_settings() -> type[BaseModel]:
 def register_model_call_policies(settings: Mapping[str, Settings]) -> list[ModelPolicy]:
     """The policy `model_traffic`."""
     bounds = settings["model_traffic"].providers
+    if not bounds:
+        return [ModelPolicy(name="model_traffic", after=("model_retries?",))]
+    gates: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Gate]] = WeakKeyDictionary()
 
-    def wrap(call: ModelCall, chains: Chains) -> ModelCall:
-        gates: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Gate]] = WeakKeyDictionary()
+    def begin(attempt: Attempt) -> Gate | None:
+        """The gate of the model's provider, in this event loop; None if the provider is not bounded."""
+        provider = getattr(attempt.model, "provider", "")
+        if provider not in bounds:
+            return None
+        of_loop = gates.setdefault(asyncio.get_running_loop(), {})
+        if provider not in of_loop:
+            of_loop[provider] = Gate(bounds[provider])
+        return of_loop[provider]
 
-        def ask(model: BaseLlm, request: LlmRequest, stream: bool) -> AsyncGenerator[LlmResponse, None]:
-            provider = getattr(model, "provider", "")
-            if provider not in bounds:
-                return call(model, request, stream)
-            of_loop = gates.setdefault(asyncio.get_running_loop(), {})
-            if provider not in of_loop:
-                of_loop[provider] = Gate(bounds[provider])
-            return admitted(of_loop[provider], call, model, request, stream)
-
-        return ask
-
-    return [ModelPolicy(name="model_traffic", wrap=wrap, after=("model_retries",))]
+    return [
+        ModelPolicy(name="model_traffic", begin=begin, enter=Gate.enter, close=Gate.leave, after=("model_retries?",))
+    ]

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from newel_kernel import Key
-from newel_types import GenerateContentConfig
+from newel_types import HttpOptions
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 _TRUE = ("1", "true", "yes", "on")
@@ -23,9 +23,8 @@ class Limits:
     total: float = 600.0
     response_bytes: int = 16_000_000
 
-    def for_call(self, config: GenerateContentConfig) -> Limits:
-        """These limits, except that ``http_options.timeout`` (milliseconds) of the request wins over all times."""
-        options = config.http_options
+    def for_call(self, options: HttpOptions | None) -> Limits:
+        """These limits, except that the ``timeout`` (milliseconds) of the request's options wins over all times."""
         if options is None or not options.timeout:
             return self
         seconds = options.timeout / 1000

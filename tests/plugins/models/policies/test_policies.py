@@ -16,7 +16,7 @@ from newel.agents import LlmAgent, RunConfig, StreamingMode
 from newel.models import LlmRequest, LlmResponse
 from newel.models.kinds import ModelPolicy, ModelProvider
 from newel.models.policies import model_retries
-from newel.models.policies.chain import ordered, policed
+from newel.models.policies.chain import policed
 from newel.models.policies.model_costs import COST
 from newel.models.policies.model_retries import Schedule, Settings
 from newel.models.policies.model_traffic import Bounds, Gate
@@ -231,7 +231,7 @@ def test_requests_of_a_minute_are_counted(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_policies_stand_in_the_order_that_they_ask_for() -> None:
     composed = compose("standard")
-    names = [policy.name for policy in ordered(composed.registry.all(ModelPolicy))]
+    names = [policy.name for policy in composed.registry.all(ModelPolicy)]
     names.remove("malformed_calls")
     names.remove("empty_answers")
     assert names.pop(0) == "cassettes"

@@ -1,0 +1,255 @@
+"""Phases: the policies around a model, compiled into flat tuples, and the one generator that runs them.
+
+It does what a generator for each policy would do, each around the next one's; a test compares the two.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import nullcontext
+from types import AsyncGeneratorType
+from typing import Any
+
+from pydantic import BaseModel
+
+from newel.models.kinds import Again, Attempt, ModelCall, ModelPolicy
+from newel_kernel import BaseLlm, HookSignatureError, LlmRequest, LlmResponse
+
+Responses = AsyncGenerator[LlmResponse, None]
+_UNGUARDED = nullcontext()
+
+
+class Phases:
+    """Policies, the outermost first, around a call. The level of a policy is its place among them, from 0 on."""
+
+    def __init__(
+        self, policies: Sequence[ModelPolicy], ask: ModelCall, model_of: Callable[[str], BaseLlm] | None = None
+    ) -> None:
+        #: Asks the model itself, or calls what a further policy wraps.
+        self.ask = ask
+        #: The model of an address.
+        self.model_of = model_of
+        levels = tuple(enumerate(policies))
+        inside_out = levels[::-1]
+        self.size = len(levels)
+        openings = [(n, p.begin, p if p.redirect or p.enter else None) for n, p in levels if p.begin is not None]
+        #: By the level from which an attempt begins.
+        self.openings = [tuple(one for one in openings if one[0] >= start) for start in range(self.size + 1)]
+        #: The levels of the policies whose phases get the attempt itself.
+        self.stateless = tuple(n for n, p in levels if p.begin is None)
+        self.wholes = tuple((n, p.response) for n, p in inside_out if p.response is not None)
+        self.chunks = tuple((n, p.chunk) for n, p in inside_out if p.chunk is not None)
+        self.ends = tuple((n, p.end) for n, p in inside_out if p.end is not None)
+        self.errors = tuple((n, p.error) for n, p in inside_out if p.error is not None)
+        self.closings = tuple((n, p.close) for n, p in inside_out if p.close is not None)
+        #: The level of the policy that guards waits; -1: none does.
+        self.guard = next((n for n, p in levels if p.holds_waits), -1)
+
+    def answers(self, model: BaseLlm, request: LlmRequest, stream: bool) -> Responses:
+        """The responses of a call within the policies."""
+        return _answers(self, _Call(self, Attempt(model, request, stream)))
+
+
+class _Call:
+    """A call of a model on its way through the phases."""
+
+    __slots__ = ("answered", "attempts", "level", "phases", "repeated", "source", "states")
+
+    def __init__(self, phases: Phases, attempt: Attempt) -> None:
+        self.phases = phases
+        #: By level: the call as the policy sees it; last, as the model gets it.
+        self.attempts = [attempt] * (phases.size + 1)
+        #: By level: what `begin` made, or the attempt; None while the policy has nothing to do.
+        self.states: list[Any] = [None] * phases.size
+        for level in phases.stateless:
+            self.states[level] = attempt
+        #: The level of the phase that runs; the number of policies stands for what is within all of them.
+        self.level = 0
+        self.source: Responses | None = None
+        #: The outermost level that a response of this attempt has come to.
+        self.answered = phases.size
+        #: The innermost level that began again although a response had come to it; -1: none.
+        self.repeated = -1
+
+    async def enter(self, level: int, policy: ModelPolicy, state: object) -> None:
+        """The phases of a beginning that few policies have."""
+        try:
+            if policy.redirect is not None and (model := policy.redirect(state)) is not None:
+                request = self.attempts[level].request
+                request.model = self._ask(model, request, level + 1).model
+            if policy.enter is not None:
+                await policy.enter(state)
+        except BaseException:
+            self.states[level] = None  # there is nothing to close
+            raise
+
+    def _ask(self, model: BaseLlm | str, request: LlmRequest, start: int) -> BaseLlm:
+        """Let the policies from the level `start` on ask another model; returns that."""
+        if isinstance(model, str):
+            assert self.phases.model_of is not None, "only a composition knows addresses"
+            model = self.phases.model_of(model)
+        self._restart(Attempt(model, request, self.attempts[0].stream), start)
+        return model
+
+    def _restart(self, attempt: Attempt, start: int) -> None:
+        """Make `attempt` what the policies from the level `start` on see."""
+        self.attempts[start:] = [attempt] * (self.phases.size + 1 - start)
+        for level in self.phases.stateless:
+            if level >= start:
+                self.states[level] = attempt
+
+    def ask(self) -> Responses:
+        """Ask the model."""
+        attempt = self.attempts[-1]
+        answers = self.phases.ask(attempt.model, attempt.request, attempt.stream)
+        if answers.__class__ is not AsyncGeneratorType:
+            answers = _generator(attempt.model, answers)
+        self.source = answers
+        return answers
+
+    def endings(self, answer: LlmResponse | None, origin: int) -> Iterator[LlmResponse]:
+        """What the policies outside of the level `origin` make of `answer`, then what each of them adds at its end."""
+        if answer is not None and (shown := self._passed(answer, origin)) is not None:
+            yield shown
+        for level, end in self.phases.ends:
+            if level < origin and (state := self.states[level]) is not None:
+                self.level = level + 1
+                self.close(level + 1)
+                self.level = level
+                if (added := end(state)) is not None and (shown := self._passed(added, level)) is not None:
+                    yield shown
+
+    def _passed(self, response: LlmResponse, origin: int) -> LlmResponse | None:
+        for level, phase in self.phases.chunks if response.partial else self.phases.wholes:
+            if level < origin and (state := self.states[level]) is not None:
+                self.level = level
+                if (made := phase(state, response)) is None:
+                    self.answered = min(self.answered, level)
+                    return None
+                response = made
+        self.answered, self.level = -1, 0
+        return response
+
+    async def recover(self, error: Exception) -> tuple[int, LlmResponse | None]:
+        """End the policies from the inside out, up to one outside of the failed one that knows what to do.
+
+        Returns the level from which the call begins again, and None; or the level of an answer, and that. Raises the
+        error if no policy knows what to do.
+        """
+        origin = self.level
+        try:
+            await self.stop()
+        except Exception as problem:  # noqa: BLE001 - a plugin boundary: the model's; the policies see it
+            error, origin = problem, self.phases.size
+        for level, phase in self.phases.errors:
+            if level >= origin or (state := self.states[level]) is None:
+                continue
+            try:
+                self.close(level + 1)
+                answered = self.answered <= level or level <= self.repeated
+                found = phase(state, error, answered)
+                recovery = await found if inspect.isawaitable(found) else found
+                if isinstance(recovery, Again):
+                    return await self._again(recovery, level, answered)
+            except Exception as problem:  # noqa: BLE001 - a plugin boundary; the policies further out see it
+                error = problem
+                continue
+            if recovery is not None:
+                return level, recovery
+        raise error
+
+    async def _again(self, again: Again, level: int, answered: bool) -> tuple[int, None]:
+        attempt = self.attempts[level]
+        self._restart(attempt, level + 1)
+        if again.model is not None:
+            request = attempt.request.model_copy()
+            request.model = self._ask(again.model, request, level + 1).model
+        if answered:
+            self.repeated = max(self.repeated, level)
+        if again.delay is not None:
+            await asyncio.sleep(again.delay)
+        return level + 1, None
+
+    def close(self, start: int) -> None:
+        """Close the policies from the level `start` on, the innermost first."""
+        states = self.states
+        for level, close in self.phases.closings:
+            if level >= start and (state := states[level]) is not None:
+                states[level] = None
+                close(state)
+
+    async def stop(self) -> None:
+        """Close the model's generator, unless it is exhausted."""
+        if (source := self.source) is not None:
+            self.source = None
+            await source.aclose()
+
+
+async def _answers(phases: Phases, call: _Call) -> Responses:  # noqa: C901 - each chunk passes here: on one screen
+    states, size, origin = call.states, phases.size, 0
+    answer: LlmResponse | None = None
+    try:
+        while True:
+            try:
+                if answer is None:
+                    for level, begin, more in phases.openings[origin]:
+                        call.level = level
+                        state = states[level] = begin(call.attempts[level])
+                        if more is not None and state is not None:
+                            await call.enter(level, more, state)
+                    call.level = call.answered = origin = size
+                    following = call.ask().__anext__
+                    guard = states[phases.guard] if phases.guard >= 0 else None
+                    guard = _UNGUARDED if guard is None else guard
+                    while True:
+                        try:
+                            with guard:
+                                response = await following()
+                        except StopAsyncIteration:
+                            break
+                        if response.__class__ is not LlmResponse:
+                            _check(call.attempts[size].model, response)
+                        for level, phase in phases.chunks if response.partial else phases.wholes:
+                            if (state := states[level]) is not None:
+                                call.level = level
+                                if (made := phase(state, response)) is None:
+                                    call.answered = min(call.answered, level)
+                                    break
+                                response = made
+                        else:
+                            call.answered, call.level = -1, 0  # an error that the caller throws in is not the model's
+                            yield response
+                        call.level = size
+                    call.source = None
+                for last in call.endings(answer, origin):
+                    yield last
+                return
+            except Exception as error:  # noqa: BLE001 - a plugin boundary; raised again unless a policy recovers
+                origin, answer = await call.recover(error)
+    finally:
+        try:
+            await call.stop()
+        finally:
+            call.close(0)
+
+
+def _generator(model: BaseLlm, answers: object) -> Responses:
+    """What a model returned, if it can be used as an async generator."""
+    if isinstance(answers, AsyncGenerator):
+        return answers
+    if inspect.iscoroutine(answers):
+        answers.close()  # nothing will await it
+    raise HookSignatureError(
+        f"the model {type(model).__qualname__}: generate_content_async returned {type(answers).__name__}; it must be "
+        f"an async generator, which yields responses"
+    )
+
+
+def _check(model: BaseLlm, response: object) -> None:
+    if not isinstance(response, (LlmResponse, BaseModel)):  # another library's LlmResponse is accepted
+        raise HookSignatureError(
+            f"the model {type(model).__qualname__}: generate_content_async yielded {type(response).__name__}; it must "
+            f"yield LlmResponse"
+        )
