@@ -313,4 +313,4 @@ def test_arguments_that_are_no_object_come_back_to_the_model(name: str) -> None:
         assert events[0].content is None
         return
     assert made == [(1, 2)]
-    assert "was not called: the arguments are no valid JSON" in events[-1].content.parts[0].text
+    assert "was not called: the arguments are not valid JSON" in events[-1].content.parts[0].text
