@@ -10,6 +10,7 @@ import click
 
 from newel.cli.debugging import show_traceback
 from newel.cli.kinds import Command
+from newel.cli.loading import Refusal, loaded
 from newel.cli.packages import missing_package
 from newel.cli.plugin import COMMANDS
 from newel.cli.startup import Startup, startup_of
@@ -17,12 +18,6 @@ from newel.cli.terminal import lines_of
 from newel.events.text import one_line
 from newel_compose import describe_error
 from newel_kernel import NewelError, did_you_mean
-
-
-class Refusal(click.ClickException):
-    """A command that cannot be carried out as it was given: one line on stderr, status 2."""
-
-    exit_code = 2
 
 
 class PluginGroup(click.Group):
@@ -38,15 +33,7 @@ class PluginGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The click command of that name, loaded."""
         command = _commands(startup_of(ctx)).get(cmd_name)
-        if command is None:
-            return None
-        try:
-            loaded = command.load()
-        except Exception as error:
-            raise Refusal(one_line(f"the command {cmd_name!r} cannot be loaded: {describe_error(error)}")) from error
-        if not isinstance(loaded, click.Command):
-            raise Refusal(f"the command {cmd_name!r} is {type(loaded).__name__}, not a click command")
-        return loaded
+        return loaded(command) if command is not None else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -130,7 +117,8 @@ def _refused() -> Iterator[None]:
 def _commands(startup: Startup) -> dict[str, Command]:
     if startup.composition is None:
         return {command.name: command for command in COMMANDS}
-    commands = {command.name: command for command in startup.composition.registry.all(Command)}
+    found = startup.composition.registry.all(Command)
+    commands = {command.name: command for command in found if " " not in command.name}  # the others are below a group
     return commands or {command.name: command for command in COMMANDS if command.name == "plugins"}
 
 

@@ -11,7 +11,7 @@ from newel_kernel import Settings, hookspec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command(Loader):
-    """A click command of the command line."""
+    """A click command of the command line. ``sessions NAME`` as the name puts it below `newel sessions`."""
 
     help: str = ""
 

@@ -1,7 +1,7 @@
 """Commands that packages of their own provide, so that who misses one learns what to install."""
 
 #: Command -> its package.
-PACKAGES = {"fake-server": "newel-testkit"}
+PACKAGES = {"fake-server": "newel-testkit", "sessions import-adk": "newel-adk"}
 
 
 def missing_package(command: str) -> str:

@@ -9,6 +9,7 @@ import click
 from newel.cli.ages import minute_of
 from newel.cli.conversation import Options, converse
 from newel.cli.leaving import run_loop
+from newel.cli.loading import OpenGroup
 from newel.cli.session_changes import compact, fork, rewind
 from newel.cli.session_import import import_sessions
 from newel.cli.store_upkeep import backup, delete, vacuum
@@ -23,7 +24,7 @@ from newel.sessions.verification import problems_of
 from newel_kernel import ConfigurationError, Session, seam
 
 
-@click.group("sessions")
+@click.group("sessions", cls=OpenGroup)
 def sessions() -> None:
     """Look at the stored sessions of AGENT. An id may be shortened as long as it is unique."""
 

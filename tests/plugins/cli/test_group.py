@@ -68,6 +68,9 @@ def test_an_unknown_command(project: Any) -> None:
     )
     hint = "it comes with newel-testkit: `pip install newel-testkit`"
     assert project.refused("fake-server").startswith(f"unknown command 'fake-server'; {hint}")
+    hint = "it comes with newel-adk: `pip install newel-adk`"
+    assert project.refused("sessions", "import-adk").startswith(f"unknown command 'sessions import-adk'; {hint}")
+    assert project.refused("sessions", "shw") == "unknown command 'sessions shw'; did you mean 'show'?"
     assert project.refused("zzz") == f"unknown command 'zzz' (there are: {known}, sessions, talk)"
 
 

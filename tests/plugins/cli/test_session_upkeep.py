@@ -427,10 +427,9 @@ def test_a_server_is_backed_up_with_its_own_tool(project: Any, postgres: Callabl
         (("backup", "a.yaml", "no/such/b.db"), "/no/such/b.db cannot be written: No such file or directory"),
         (("backup", "a.yaml", "a.yaml/b.db"), "/a.yaml/b.db cannot be written: Not a directory"),
         (("backup", "a.yaml", "."), "Invalid value for 'FILE': File '.' is a directory."),
-        (("import",), "name files that `newel sessions export` wrote, or --from-adk URL, and not both"),
+        (("import",), "Missing argument 'FILES...'"),
         (("import", "none.json"), "none.json cannot be read: No such file or directory"),
         (("import", "a.yaml"), "a.yaml: it is not JSON: expected ident at line 1"),
-        (("import", "a.yaml", "--user", "x"), "--app, --user, --session and --dry-run go with --from-adk"),
     ],
 )
 def test_what_is_wrong(file: Place, command: tuple[str, ...], message: str) -> None:

@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
-THEIRS = Path(__file__).parents[1] / "sessions" / "adk_import" / "data" / "adk-2.13.0-sqlite.db"
+THEIRS = Path(__file__).parents[2] / "contrib" / "adk" / "sessions" / "data" / "adk-2.13.0-sqlite.db"
 
 
 @pytest.fixture
 def agent(project: Any) -> str:
     """An agent with the sessions of an import."""
     project.write("a.yaml", "name: shop\nmodel: 'echo:'\n")
-    assert project.newel("sessions", "import", "--from-adk", str(THEIRS)).exit_code == 0
+    project.install_contrib("adk")
+    assert project.newel("sessions", "import-adk", str(THEIRS)).exit_code == 0
     return "a.yaml"
 
 

@@ -179,7 +179,7 @@ def test_what_is_not_ours_is_left_alone(postgres: Callable[[], str], service: An
                 for table in ("sessions", "events", "app_states", "user_states", "adk_internal_metadata")
             ),
         )
-        with pytest.raises(ConfigurationError, match=r"google-adk \(release 1\.22 or later.*import --from-adk"):
+        with pytest.raises(ConfigurationError, match=r"google-adk \(release 1\.22 or later.*import-adk"):
             await opened(url)
         # Another test has a schema of its own in this database.
         tables = await sql(url, f"SELECT 1 {OURS} AND table_schema = current_schema()")
@@ -376,7 +376,7 @@ def test_a_file_of_google_adk_is_refused_by_both(tmp_path: Path) -> None:
     )
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(ConfigurationError, match=r"before 1\.22, with pickled actions: schema v0.*import --from-adk"):
+    with pytest.raises(ConfigurationError, match=r"before 1\.22, with pickled actions: schema v0.*import-adk"):
         SqliteSessionService(path)
 
     async def main() -> None:

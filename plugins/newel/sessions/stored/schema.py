@@ -62,7 +62,7 @@ def check_version(version: int, store: str) -> int:
 
 FOREIGN = (
     "is a database of google-adk ({}), which is not opened in place: name another place, and bring its sessions over "
-    "with `newel sessions import --from-adk URL`"
+    "with `newel sessions import-adk URL` (`pip install newel-adk`)"
 )
 _SCHEMA_EXISTS = "SELECT 1 FROM information_schema.schemata WHERE schema_name = ?1"
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from newel.artifacts import FileArtifactService
 from newel.sessions import SqliteSessionService
-from newel.sessions.adk_import import Choice, import_sessions
 from newel.sessions.stored.service import StoredSessionService
 from newel.sessions.verification import problems_of
+from newel_adk.sessions import Choice, import_sessions
 from newel_kernel import AlreadyExistsError, Event, NewelError, Session, SessionNotFoundError, StaleSessionError
 from newel_types import Blob, Part
 
@@ -26,7 +26,7 @@ Say = Callable[..., None]
 REFUSALS = (NewelError, OSError)
 APP = {"app_name": "app", "user_id": "u"}
 MINE, OTHER = {**APP, "session_id": "s"}, {**APP, "session_id": "t"}
-DATA = Path(__file__).parents[1] / "adk_import" / "data" / "adk-2.13.0-sqlite.db"
+DATA = Path(__file__).parents[3] / "contrib" / "adk" / "sessions" / "data" / "adk-2.13.0-sqlite.db"
 
 
 class Ledger:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from newel.sessions.adk_import.sources import Reader, Source
 from newel.sessions.stored.schema import google_adk
+from newel_adk.sessions.sources import Reader, Source
 from newel_kernel import ConfigurationError
 
 #: The columns that an event has in schema v0, by what they hold; earlier releases have fewer.

@@ -12,8 +12,8 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import from_json, to_json
 
 from newel.events.text import one_line
-from newel.sessions.adk_import.layout import JSON_COLUMNS, Layout
-from newel.sessions.adk_import.pickles import read_actions
+from newel_adk.sessions.layout import JSON_COLUMNS, Layout
+from newel_adk.sessions.pickles import read_actions
 from newel_kernel import Event, EventActions, Json
 
 _ALIASES = {name: to_camel(name) for name in Event.field_names}

@@ -21,9 +21,9 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from newel.agents import LlmAgent
 from newel.runners import Runner
 from newel.sessions import DatabaseSessionService, InMemorySessionService, SqliteSessionService, StoreUnavailableError
-from newel.sessions.adk_import import Choice, Report, import_sessions, importer
 from newel.sessions.stored.bringing import Bring
 from newel.sessions.stored.service import StoredSessionService
+from newel_adk.sessions import Choice, Report, import_sessions, importer
 from newel_kernel import ConfigurationError, Event, Session
 from newel_postgres import PostgresSessionService
 from newel_types import Content, Part

@@ -10,16 +10,16 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from newel.sessions.adk_import.calls import Calls
-from newel.sessions.adk_import.layout import Choice, Layout, layout_of
-from newel.sessions.adk_import.reading import Ready, RowReader, UnreadableError, seconds, state_of
-from newel.sessions.adk_import.report import Left, Report
-from newel.sessions.adk_import.sources import CHUNK, READERS, Reader, Source, opened
 from newel.sessions.stored.bringing import Bring, BringShared, Brought
 from newel.sessions.stored.encoding import encode_value
 from newel.sessions.stored.rows import Changes, Key, StateChange
 from newel.sessions.stored.service import StoredSessionService
 from newel.sessions.views import check_keys, check_names
+from newel_adk.sessions.calls import Calls
+from newel_adk.sessions.layout import Choice, Layout, layout_of
+from newel_adk.sessions.reading import Ready, RowReader, UnreadableError, seconds, state_of
+from newel_adk.sessions.report import Left, Report
+from newel_adk.sessions.sources import CHUNK, READERS, Reader, Source, opened
 from newel_kernel import BaseSessionService, ConfigurationError, Json, SessionError
 
 #: Events are committed once there are more bytes of them than this, or CHUNK events.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from newel.sessions.adk_import.reading import Ready, ready
 from newel.sessions.call_pairs import CallPairs
+from newel_adk.sessions.reading import Ready, ready
 from newel_kernel import Event
 from newel_types import Part
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from newel_types import lazy_exports
 
 if TYPE_CHECKING:
-    from newel.sessions.adk_import.importer import import_sessions as import_sessions
-    from newel.sessions.adk_import.layout import Choice as Choice
-    from newel.sessions.adk_import.report import Left as Left
-    from newel.sessions.adk_import.report import Report as Report
+    from newel_adk.sessions.importer import import_sessions as import_sessions
+    from newel_adk.sessions.layout import Choice as Choice
+    from newel_adk.sessions.report import Left as Left
+    from newel_adk.sessions.report import Report as Report
 
-_HERE = "newel.sessions.adk_import"
+_HERE = "newel_adk.sessions"
 _WHERE = {
     "Choice": f"{_HERE}.layout",
     "Left": f"{_HERE}.report",

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newel.sessions.adk_import.pickles import PickleError, read_actions
+from newel_adk.sessions.pickles import PickleError, read_actions
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

@@ -1,0 +1,1 @@
+"""What comes over from google-adk."""
