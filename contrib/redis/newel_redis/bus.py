@@ -19,10 +19,10 @@ from typing import NamedTuple, Protocol
 from redis.asyncio import Redis
 from redis.asyncio.client import PubSub
 
+from newel.connections import PerLoop
 from newel.plugins import BasePlugin
 from newel_kernel import ConfigurationError, Event, InvocationContext, seam
 from newel_redis.client import FAILURES, REST, client_of
-from newel_redis.loops import PerLoop
 
 #: The most messages that wait for Redis; the oldest are dropped first.
 _WAITING = 1000
@@ -108,7 +108,7 @@ class Publisher(BasePlugin):
     def __init__(self, bus: Bus, name: str = "redis_bus") -> None:
         super().__init__(name)
         self._bus = bus
-        self._senders = PerLoop(lambda: _Sender(bus))
+        self._senders = PerLoop(lambda: _Sender(bus), _Sender.close, patience=2 * bus.patience + 5)
 
     async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> Event | None:
         """Send a partial event whole, and announce any other event; skip the media of a live session."""
@@ -117,14 +117,12 @@ class Publisher(BasePlugin):
             return None
         count = len(session.events)
         message = _Message(count, event) if event.partial else _Message(count + 1, None)
-        self._senders.mine().send(self._bus.channel(session.app_name, session.user_id, session.id), message)
+        self._senders.get().send(self._bus.channel(session.app_name, session.user_id, session.id), message)
         return None
 
     async def close(self) -> None:
         """Send what waits, and disconnect."""
-        sender = self._senders.pop()
-        if sender is not None:
-            await sender.close()
+        await self._senders.close()
 
 
 def _has_media(event: Event) -> bool:

@@ -9,9 +9,9 @@ from typing import TypeVar
 
 from redis.asyncio import Redis
 
+from newel.connections import PerLoop
 from newel_kernel import ConfigurationError, seam
 from newel_redis.client import FAILURES, REST, client_of
-from newel_redis.loops import PerLoop
 
 T = TypeVar("T")
 
@@ -23,6 +23,10 @@ class _Loop:
         self.client = client
         self.tasks: set[asyncio.Task[None]] = set()
 
+    async def close(self) -> None:
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+        await self.client.aclose()
+
 
 class Cache:
     """Keys with bytes in the Redis at `url`. Nothing here raises: if Redis fails, the store serves the caller."""
@@ -32,20 +36,20 @@ class Cache:
             raise ConfigurationError(f"ttl={ttl:g}, patience={patience:g}: give a ttl of 1 or more and some patience")
         self._ttl = int(ttl)
         self._patience = patience
-        self._loops = PerLoop(lambda: _Loop(client_of(url, patience)))
+        self._loops = PerLoop(lambda: _Loop(client_of(url, patience)), _Loop.close, patience=patience + 5)
         self._off_until = 0.0
         client_of(url, patience)  # reports an invalid URL now
 
     async def read(self, keys: Sequence[str]) -> Sequence[bytes | None]:
         """The values under the keys; None where there is no value."""
-        values = await self._answer(self._loops.mine().client.mget(keys))
+        values = await self._answer(self._loops.get().client.mget(keys))
         if not isinstance(values, list) or len(values) != len(keys):
             return [None] * len(keys)
         return [one if isinstance(one, bytes) else None for one in values]
 
     def write(self, entries: Mapping[str, bytes]) -> None:
         """Write the values in the background."""
-        mine = self._loops.mine()
+        mine = self._loops.get()
         task = seam.spawn(self._written(mine.client, entries))
         mine.tasks.add(task)
         task.add_done_callback(mine.tasks.discard)
@@ -58,14 +62,11 @@ class Cache:
     async def forget(self, keys: Sequence[str]) -> None:
         """Delete the keys."""
         if keys:
-            await self._answer(self._loops.mine().client.unlink(*keys))
+            await self._answer(self._loops.get().client.unlink(*keys))
 
     async def close(self) -> None:
         """Finish the writes under way, and disconnect."""
-        mine = self._loops.pop()
-        if mine is not None:
-            await asyncio.gather(*mine.tasks, return_exceptions=True)
-            await mine.client.aclose()
+        await self._loops.close()
 
     async def _answer(self, question: Awaitable[T]) -> T | None:
         """The answer; None where none comes in time, and for `REST` seconds after that without asking."""

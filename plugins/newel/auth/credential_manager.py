@@ -21,6 +21,7 @@ from newel.auth.secrecy import remember
 from newel.auth.settings import settings_of
 from newel.auth.stash_keys import CONSENTS, FAILURES, STORED, UNEXCHANGED
 from newel.auth.token_endpoint import grant_of, policy_of, seconds_left
+from newel.connections import PerLoop
 from newel.contexts.context import CallbackContext
 from newel.contexts.stash_keys import CREDENTIALS
 from newel_types import AuthConfig, AuthCredential, AuthCredentialTypes, AuthScheme, OAuthGrantType
@@ -28,8 +29,9 @@ from newel_types import AuthConfig, AuthCredential, AuthCredentialTypes, AuthSch
 logger = logging.getLogger(__name__)
 
 _CONSENTED = (AuthCredentialTypes.OAUTH2, AuthCredentialTypes.OPEN_ID_CONNECT)
+_Locks = WeakValueDictionary[tuple[str, str, str], asyncio.Lock]
 #: One lock for each credential of a user: two renewals at once would spend one refresh token twice.
-_locks: WeakValueDictionary[tuple[int, str, str, str], asyncio.Lock] = WeakValueDictionary()
+_locks: PerLoop[_Locks] = PerLoop(_Locks)
 
 
 class CredentialManager:
@@ -186,8 +188,8 @@ class CredentialManager:
         return None if kind in _CONSENTED and not _has_token(credential) else credential
 
     def _lock(self, context: CallbackContext) -> asyncio.Lock:
-        where = (id(asyncio.get_running_loop()), context.session.app_name, context.user_id)
-        return _locks.setdefault((*where, self._auth_config.credential_key or ""), asyncio.Lock())
+        key = (context.session.app_name, context.user_id, self._auth_config.credential_key or "")
+        return _locks.get().setdefault(key, asyncio.Lock())
 
 
 async def _renew(refresher: BaseCredentialRefresher, credential: AuthCredential, scheme: AuthScheme) -> AuthCredential:

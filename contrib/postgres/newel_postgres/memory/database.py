@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
-import weakref
 from typing import TypeVar
 
+from newel.connections import PerLoop
 from newel.memory import MemoryStoreError, MemoryUnavailableError
 from newel.sessions.stored.leases import elapsed
 from newel.sessions.stored.pooled import Connection, Rejected, Trouble, driven
@@ -29,8 +28,7 @@ class MemoryDatabase:
         self._access = access
         self._vectors = vectors
         self._tables = Tables(access.schema, access.shown)
-        self._pools: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, PostgresPool] = weakref.WeakKeyDictionary()
-        self._pid = os.getpid()
+        self._pools = PerLoop(lambda: PostgresPool(access), PostgresPool.close, patience=access.patience + 5)
         self._ready = False
         self._closed = False
 
@@ -96,18 +94,9 @@ class MemoryDatabase:
     def _pool(self) -> PostgresPool:
         if self._closed:
             raise MemoryStoreError(f"the memory {self._access.shown} is closed")
-        if self._pid != os.getpid():  # a forked child must not touch its parent's connections
-            self._pid = os.getpid()
-            self._pools = weakref.WeakKeyDictionary()
-        loop = asyncio.get_running_loop()
-        pool = self._pools.get(loop)
-        if pool is None:
-            pool = self._pools[loop] = PostgresPool(self._access)
-        return pool
+        return self._pools.get()
 
     async def close(self) -> None:
         """Close the connections; the database cannot be used afterwards."""
         self._closed = True
-        pool = self._pools.pop(asyncio.get_running_loop(), None)
-        if pool is not None:
-            await pool.close()
+        await self._pools.close()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Mapping
-from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, Field
 
+from newel.connections import PerLoop
 from newel.models.kinds import Attempt, ModelPolicy
 from newel_kernel import hookimpl, seam
 
@@ -74,14 +74,14 @@ def register_model_call_policies(settings: Mapping[str, Settings]) -> list[Model
     bounds = settings["model_traffic"].providers
     if not bounds:
         return [ModelPolicy(name="model_traffic", after=("model_retries?",))]
-    gates: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Gate]] = WeakKeyDictionary()
+    gates: PerLoop[dict[str, Gate]] = PerLoop(dict)
 
     def begin(attempt: Attempt) -> Gate | None:
         """The gate of the model's provider, in this event loop; None if the provider is not bounded."""
         provider = getattr(attempt.model, "provider", "")
         if provider not in bounds:
             return None
-        of_loop = gates.setdefault(asyncio.get_running_loop(), {})
+        of_loop = gates.get()
         if provider not in of_loop:
             of_loop[provider] = Gate(bounds[provider])
         return of_loop[provider]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import ssl
-import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Hashable, Mapping
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Generic, TypeVar
-from weakref import WeakKeyDictionary
 
+from newel.connections import PerLoop
 from newel.models.wire.limits import Limits, offline_reason
 from newel.models.wire.service import Service
 
@@ -27,8 +26,6 @@ class Client(Generic[S]):
     sdk: S
     http: Any = field(repr=False)
     service: Service
-    #: Held open: the loop, or the garbage collector, ends it and thereby closes the HTTP client.
-    keeper: AsyncGenerator[None, None] = field(repr=False)
 
 
 class Clients(Generic[S]):
@@ -38,8 +35,7 @@ class Clients(Generic[S]):
     """
 
     def __init__(self) -> None:
-        self._by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, Client[S]]] = WeakKeyDictionary()
-        self._lock = threading.Lock()
+        self._by_loop: PerLoop[dict[Hashable, Client[S]]] = PerLoop(dict, _close)
 
     def __deepcopy__(self, memo: dict[int, object]) -> Clients[S]:
         return Clients()  # a copied model makes clients of its own
@@ -49,23 +45,23 @@ class Clients(Generic[S]):
 
     async def client(self, make: Callable[[], tuple[S, Any, Service]], key: Hashable = None) -> Client[S]:
         """The running loop's client. `make` gives the SDK's client, the HTTP client beneath it, and the service."""
-        loop = asyncio.get_running_loop()
-        with self._lock:
-            client = self._by_loop.setdefault(loop, {}).get(key)
+        clients = self._by_loop.get()
+        client = clients.get(key)
         if client is None:
-            sdk, http, service = make()
-            client = Client(sdk, http, service, _keep(http))
-            await anext(client.keeper)  # does not suspend; the loop learns of the keeper
-            with self._lock:
-                self._by_loop[loop][key] = client
+            client = clients[key] = Client(*make())
         return client
 
     async def aclose(self) -> None:
         """Close the running loop's clients; the next call makes a new one."""
-        with self._lock:
-            clients = self._by_loop.pop(asyncio.get_running_loop(), {})
+        await self._by_loop.close()
+
+
+async def _close(clients: Mapping[Hashable, Client[Any]]) -> None:
+    async with (
+        AsyncExitStack() as stack
+    ):  # each is closed, also if another one fails or the loop cancels its last tasks
         for client in clients.values():
-            await client.keeper.aclose()
+            stack.push_async_callback(client.http.aclose)
 
 
 def http_client(library: str, service: Service, limits: Limits, **options: Any) -> Any:
@@ -98,14 +94,6 @@ def ssl_context(library: str) -> ssl.SSLContext:
 def _ssl_context(library: str, file: str | None, folder: str | None) -> ssl.SSLContext:
     context: ssl.SSLContext = import_module(library).create_ssl_context()
     return context
-
-
-async def _keep(http: Any) -> AsyncGenerator[None, None]:
-    """Close `http` in its own loop: ``asyncio.run`` ends every open generator before it closes the loop."""
-    try:
-        yield
-    finally:
-        await http.aclose()
 
 
 @lru_cache(maxsize=2)

@@ -8,13 +8,13 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
 from typing import Any, TypeVar
 
+from newel.connections import PerLoop
 from newel.sessions.errors import StoreUnavailableError
 from newel.sessions.stored.committer import Committer, Item
 from newel.sessions.stored.keeper import Keeper
@@ -81,7 +81,7 @@ class PooledDatabase(ABC):
         self._statements = statements
         self._leases = leases
         self._patience = patience
-        self._loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Loop] = weakref.WeakKeyDictionary()
+        self._loops = PerLoop(self._make)
         self._closed = False
         self._pid = os.getpid()
         self._keeper = Keeper(leases, PooledRenewal(name, self.make_pool, self._renewed))
@@ -138,11 +138,11 @@ class PooledDatabase(ABC):
         """See `Database`."""
         self._closed = True
         await asyncio.to_thread(self._keeper.close)
-        mine = self._loops.get(asyncio.get_running_loop())
+        mine = self._loops.peek()
         if mine is None:
             return
         await asyncio.gather(*mine.committer.tasks, return_exceptions=True)
-        self._loops.pop(asyncio.get_running_loop(), None)
+        await self._loops.close()
         await mine.pool.close()
 
     async def _committed(self, items: list[Item]) -> None:
@@ -184,7 +184,7 @@ class PooledDatabase(ABC):
                     except SessionError as error:
                         outcomes.append((item.outcome, None, error))
 
-        mine = self._current()
+        mine = self._loops.get()
         try:
             async with mine.pool.connection() as connection:
                 if not mine.prepared:
@@ -202,7 +202,7 @@ class PooledDatabase(ABC):
 
     async def _attempted(self, work: Callable[[Connection], Coroutine[Any, Any, T]]) -> T:
         """The result of `work`, tried again while it raises Trouble."""
-        mine, end, pause = self._current(), elapsed() + self._patience, 0.01
+        mine, end, pause = self._loops.get(), elapsed() + self._patience, 0.01
         while True:
             try:
                 async with mine.pool.connection() as connection:
@@ -227,20 +227,13 @@ class PooledDatabase(ABC):
     def _mine(self) -> _Loop:
         if self._closed:
             raise SessionError(f"the session store {self.name} is closed")
-        return self._current()
+        return self._loops.get()
 
-    def _current(self) -> _Loop:
-        """The `_Loop` of the running event loop; pending writes may use it even while the store closes."""
-        if self._pid != os.getpid():  # a forked child must not touch its parent's connections
+    def _make(self) -> _Loop:
+        if self._pid != os.getpid():  # in a forked child, whose parent's leases are not its own
             self._pid = os.getpid()
-            self._loops = weakref.WeakKeyDictionary()
             self._leases.forget()
-        loop = asyncio.get_running_loop()
-        mine = self._loops.get(loop)
-        if mine is None:
-            committer = Committer(self._committed, self.writers)
-            mine = self._loops[loop] = _Loop(self.make_pool(), committer)
-        return mine
+        return _Loop(self.make_pool(), Committer(self._committed, self.writers))
 
     async def _renewed(self, pool: Pool, renewal: Renew) -> Renewed:
         async with pool.connection() as connection, connection.transaction():
