@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 class RequestProcessor(Stage):
     """Edits the request before each model call; events that it returns are committed and yielded first.
 
-    `applies_to` and `for_agent` are called once for an agent, and again after a field of any agent in its tree was
-    assigned: whatever may change at other times, `run` must check.
+    `applies_to` and `for_agent` are called once for an agent, and again after an edit of its tree: a field of an agent
+    was assigned, an entry of the agent's `tools` or of the `sub_agents` of its tree changed. They may depend on these
+    alone. `run` checks whatever else may change: an attribute of a planner or a model, an item of any other list.
     """
 
     #: A coroutine function; or a plain one that returns None, which costs less.

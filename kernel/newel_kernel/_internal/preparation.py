@@ -66,6 +66,7 @@ class Plan:
 
     @classmethod
     def _made(cls, agent: BaseAgent, chains: Chains) -> Plan:
+        agent.__newel__.settle()
         lists: list[Sequence[object]] = [getattr(agent, "tools", ()), _END]
         one: BaseAgent | None = agent
         while one is not None:

@@ -102,6 +102,9 @@ class LlmAgent(base_agent.BaseAgent):
         The signatures of callbacks are checked here, so that a wrong one fails before its first call.
         """
         super().model_post_init(context)
+        # A copy has the tools of the original's modes.
+        self.__newel__.has_tools_of_modes = any(getattr(entry, "of_mode", False) for entry in self.tools)
+        self.__newel__.settle()
         for hook in LIFECYCLE:
             if hook in type(self).model_fields:
                 self.__newel__.callbacks(hook)

@@ -27,6 +27,7 @@ from newel_kernel import (
     Event,
     FeatureUnavailableError,
     ModelDriver,
+    Plan,
     PluginError,
     reason_and_act,
 )
@@ -42,7 +43,7 @@ Events = AsyncGenerator[Event, None]
 class LlmDriver(Driver, ModelDriver):
     """Runs an LLM agent: the loop, or the rest of an interrupted run of it, and what becomes of its answer."""
 
-    __slots__ = ("_adapted", "_plain", "_resolution")
+    __slots__ = ("_adapted", "_plain", "_resolution", "has_tools_of_modes")
 
     transfers: ClassVar[bool] = True
     #: An empty request, for the request chain to prepare.
@@ -50,6 +51,8 @@ class LlmDriver(Driver, ModelDriver):
 
     def __init__(self, agent: LlmAgent) -> None:
         super().__init__(agent)
+        #: Whether the agent's tools include those of its mode, or of its delegates.
+        self.has_tools_of_modes = False
         #: The tools made from each entry, by the entry's identity.
         self._adapted: dict[int, tuple[object, list[BaseTool]]] = {}
         #: The entries of the agent's tools, and the tools if all of them only declare themselves.
@@ -57,12 +60,14 @@ class LlmDriver(Driver, ModelDriver):
         #: The composition, the agent's choice, and the model that the choice stands for in the composition.
         self._resolution: tuple[Chains, str | BaseLlm, BaseLlm] | None = None
 
-    def adopt(self) -> None:
+    def settle(self) -> None:
         """Give the agent the tools of its mode, and the tools that reach its delegates."""
-        super().adopt()
-        agent: LlmAgent = self.agent
-        if self.has_modes() or any(getattr(entry, "of_mode", False) for entry in agent.tools):
-            agent.tools = task.tools_of(agent)
+        super().settle()
+        has_modes = self.has_modes()
+        if has_modes or self.has_tools_of_modes:
+            agent: LlmAgent = self.agent
+            agent.tools[:] = task.tools_of(agent)
+        self.has_tools_of_modes = has_modes
 
     def has_modes(self) -> bool:
         """Whether the agent works on a task for another agent, or has sub-agents that work for it."""
@@ -93,7 +98,11 @@ class LlmDriver(Driver, ModelDriver):
 
     def _turns(self, ctx: InvocationContext) -> Events:
         agent: LlmAgent = self.agent
-        events = task.delegating(agent, ctx) if self.has_modes() else reason_and_act(ctx)
+        if self.has_modes():
+            Plan.of(ctx)  # an edit may have changed the tools of modes
+            events = task.delegating(agent, ctx)
+        else:
+            events = reason_and_act(ctx)
         return events if agent.output_key is None else self._saving_output(events)
 
     async def _resumable(self, ctx: InvocationContext) -> Events:

@@ -33,8 +33,8 @@ class LoopAgent(base_agent.BaseAgent):
             return
         ctx = full_invocation(ctx)
         state = self._load_agent_state(ctx, LoopAgentState)
-        leave = self._take_up(ctx) if state is not None else False
-        rounds, start, resuming = self._position(ctx, state)
+        leave = _take_up(self, ctx) if state is not None else False
+        rounds, start, resuming = _position(self, ctx, state)
         while not leave and (not self.max_iterations or rounds < self.max_iterations):
             for agent in self.sub_agents[start:]:
                 if ctx.is_resumable and not resuming:
@@ -58,37 +58,40 @@ class LoopAgent(base_agent.BaseAgent):
             ctx.set_agent_state(self.name, end_of_agent=True)
             yield self._create_agent_state_event(ctx)
 
-    def _take_up(self, ctx: InvocationContext) -> bool:
-        """Forget the checkpoints of earlier rounds, which the log also holds; return whether this round escalated."""
-        since: list[Event] = []
-        for event in reversed(ctx.get_events(current_invocation=True)):
-            if event.author == self.name and (a := event.touched_actions) is not None and a.agent_state is not None:
-                break
-            since.append(event)
-        begun = {event.author for event in since}
-        for agent in islice(subtree(self), 1, None):
-            if agent.name not in begun:
-                ctx.set_agent_state(agent.name)
-        return any(self._is_exited_by(event) for event in since)
 
-    def _is_exited_by(self, event: Event) -> bool:
-        """Whether `event` escalates out of this loop, and not out of one inside it."""
-        if (actions := event.touched_actions) is None or not actions.escalate:
-            return False
-        agent = self.find_sub_agent(event.author)
-        while agent is not None and agent is not self and not isinstance(agent, LoopAgent):
-            agent = agent.parent_agent
-        return agent is self
+def _take_up(loop: LoopAgent, ctx: InvocationContext) -> bool:
+    """Forget the checkpoints of earlier rounds, which the log also holds; return whether this round escalated."""
+    since: list[Event] = []
+    for event in reversed(ctx.get_events(current_invocation=True)):
+        if event.author == loop.name and (a := event.touched_actions) is not None and a.agent_state is not None:
+            break
+        since.append(event)
+    begun = {event.author for event in since}
+    for agent in islice(subtree(loop), 1, None):
+        if agent.name not in begun:
+            ctx.set_agent_state(agent.name)
+    return any(_is_exited_by(loop, event) for event in since)
 
-    def _position(self, ctx: InvocationContext, state: LoopAgentState | None) -> tuple[int, int, bool]:
-        """The number of complete rounds, the index of the sub-agent to begin with, and whether it had already begun."""
-        names = [agent.name for agent in self.sub_agents]
-        if state is None or state.current_sub_agent not in names:
-            return state.times_looped if state is not None else 0, 0, False
-        index = names.index(state.current_sub_agent)
-        if ctx.end_of_agents.get(state.current_sub_agent):
-            return state.times_looped, index + 1, False
-        return state.times_looped, index, True
+
+def _is_exited_by(loop: LoopAgent, event: Event) -> bool:
+    """Whether `event` escalates out of this loop, and not out of one inside it."""
+    if (actions := event.touched_actions) is None or not actions.escalate:
+        return False
+    agent = loop.find_sub_agent(event.author)
+    while agent is not None and agent is not loop and not isinstance(agent, LoopAgent):
+        agent = agent.parent_agent
+    return agent is loop
+
+
+def _position(loop: LoopAgent, ctx: InvocationContext, state: LoopAgentState | None) -> tuple[int, int, bool]:
+    """The number of complete rounds, the index of the sub-agent to begin with, and whether it had already begun."""
+    names = [agent.name for agent in loop.sub_agents]
+    if state is None or state.current_sub_agent not in names:
+        return state.times_looped if state is not None else 0, 0, False
+    index = names.index(state.current_sub_agent)
+    if ctx.end_of_agents.get(state.current_sub_agent):
+        return state.times_looped, index + 1, False
+    return state.times_looped, index, True
 
 
 def _escalates(ctx: InvocationContext, event: Event) -> bool:

@@ -25,7 +25,7 @@ class ParallelAgent(base_agent.BaseAgent):
             ctx.set_agent_state(self.name, agent_state=base_agent.BaseAgentState())
             yield self._create_agent_state_event(ctx)
         waiting = [agent for agent in self.sub_agents if not ctx.end_of_agents.get(agent.name)]
-        async with aclosing(merge_streams([agent.run_async(self._branch(ctx, agent)) for agent in waiting])) as events:
+        async with aclosing(merge_streams([agent.run_async(_branch(self, ctx, agent)) for agent in waiting])) as events:
             async for event in events:
                 yield event
         ended = all(
@@ -35,6 +35,7 @@ class ParallelAgent(base_agent.BaseAgent):
             ctx.set_agent_state(self.name, end_of_agent=True)
             yield self._create_agent_state_event(ctx)
 
-    def _branch(self, ctx: InvocationContext, agent: BaseAgent) -> InvocationContext:
-        name = f"{self.name}.{agent.name}"
-        return ctx.model_copy(update={"branch": f"{ctx.branch}.{name}" if ctx.branch else name, "agent": agent})
+
+def _branch(parallel: ParallelAgent, ctx: InvocationContext, agent: BaseAgent) -> InvocationContext:
+    name = f"{parallel.name}.{agent.name}"
+    return ctx.model_copy(update={"branch": f"{ctx.branch}.{name}" if ctx.branch else name, "agent": agent})

@@ -81,14 +81,9 @@ def _offer_of(agent: LlmAgent) -> Offer | None:
 
 def for_agent(agent: LlmAgent) -> RequestStep:
     """The step that appends the instructions and declares the tool, where a target exists."""
-    around = agent.sub_agents, agent.parent_agent.sub_agents if agent.parent_agent is not None else []
-    seen: tuple[list[BaseAgent], list[BaseAgent]] | None = None
-    offer: Offer | None = None
+    offer = _offer_of(agent)
 
     def append(ctx: LlmContext, request: LlmRequest) -> None:
-        nonlocal seen, offer
-        if seen != around:  # a list may grow in place
-            seen, offer = (around[0].copy(), around[1].copy()), _offer_of(agent)
         if offer is None:
             return
         if ctx.opening is None or mode_of(ctx) == "chat":

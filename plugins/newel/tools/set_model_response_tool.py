@@ -31,10 +31,11 @@ class SetModelResponseTool(BaseTool):
             if definitions:
                 schema["$defs"] = definitions
         # Every field is asked for, those with a default too: the answer is to be complete.
+        fields = schema.get("properties") or {}
         self._schema = {
             **schema,
-            "properties": {n: {k: v for k, v in p.items() if k != "default"} for n, p in schema["properties"].items()},
-            "required": list(schema["properties"]),
+            "properties": {n: {k: v for k, v in p.items() if k != "default"} for n, p in fields.items()},
+            "required": list(fields),
         }
 
     def _get_declaration(self) -> FunctionDeclaration:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from newel_kernel._internal.contracts.tree import check_children, check_tree, root_of
-from newel_kernel._internal.errors import FeatureUnavailableError
+from newel_kernel._internal.errors import ConfigurationError, FeatureUnavailableError
 from newel_kernel._internal.events import Event
 from newel_kernel._internal.hooks import Callbacks, run_round
 from newel_kernel._internal.observation import Operation, current_operation
@@ -52,8 +52,16 @@ class AgentDriver:
         agents: list[BaseAgent] = self.agent.sub_agents
         if [*map(id, agents)] != self._adopted_ids:
             self.adopt()
-            check_tree(root_of(self.agent))
+            try:
+                check_tree(root_of(self.agent))
+            except ConfigurationError:
+                self._adopted_ids = []  # so that it is checked again
+                raise
         return agents
+
+    def settle(self) -> None:
+        """Bring up to date what follows from the fields of the agents in the tree; called before a plan is made."""
+        self.children()
 
     def adopt(self) -> None:
         """Become the parent of the sub-agents, and of no other agent; ConfigurationError if one cannot be adopted."""
