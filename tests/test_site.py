@@ -30,7 +30,7 @@ from newel_kernel import LIFECYCLE
 
 ROOT = Path(__file__).resolve().parents[1]
 PLUGINS = ROOT / "plugins"
-pytestmark = pytest.mark.skipif(find_spec("mkdocstrings") is None, reason="the extra `docs` is not installed")
+pytestmark = pytest.mark.skipif(find_spec("zensical") is None, reason="the extra `docs` is not installed")
 
 
 class Page(NamedTuple):
@@ -56,14 +56,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with FileLock(f"{folder}.lock"):
         if not folder.exists():
             done = subprocess.run(
-                [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", "docs/site/mkdocs.yml", "-d", folder],
+                [sys.executable, "docs/site/build.py", "--output", folder],
                 cwd=ROOT,
-                env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
                 capture_output=True,
                 text=True,
                 check=False,
             )
-            assert done.returncode == 0, done.stderr
+            assert done.returncode == 0, re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr)
     return folder
 
 

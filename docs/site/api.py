@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import inspect
-import json
 import pkgutil
 import re
 from collections.abc import Iterator
-from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel
-from pydantic_core import PydanticUndefined
+import objects
 
 import newel
-from newel.cli.plugin_settings import comments_of
 
 #: The packages beneath newel come first: names of theirs that newel offers are described there.
 BASE_PACKAGES = ("newel_kernel", "newel_compose", "newel_types")
@@ -42,7 +36,8 @@ class Name(NamedTuple):
     @property
     def anchor(self) -> str:
         """Its identifier on the page of its package."""
-        return f"{self.package}.{self.name}"
+        # Two underscores would be emphasis within the attributes of a heading: the heading's own identifier serves.
+        return self.name if self.name.startswith("__") else f"{self.package}.{self.name}"
 
     @property
     def value(self) -> Any:
@@ -99,19 +94,15 @@ def _exported_from(module: ModuleType, name: str) -> tuple[str, str]:
     return place, attribute
 
 
-@cache
-def _source(module: str) -> str:
-    spec = find_spec(module)
-    return Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else ""
-
-
 def _defines(module: str, attribute: str) -> bool:
     """Whether the source of one of newel's modules defines that name."""
     if not module.startswith("newel"):
         return False
     return (
         re.search(
-            rf"^(?:(?:class|def|async def|type) {attribute}\b|{attribute}\s*(?::[^=\n]*)?=)", _source(module), re.M
+            rf"^(?:(?:class|def|async def|type) {attribute}\b|{attribute}\s*(?::[^=\n]*)?=)",
+            objects.source_of(module),
+            re.M,
         )
         is not None
     )
@@ -155,7 +146,11 @@ def _index() -> str:
 def mirrors() -> dict[str, list[str]]:
     """Module of newel that has an `__all__` -> the names in it."""
     names = [m.name for m in pkgutil.walk_packages(newel.__path__, "newel.") if not m.ispkg and "._" not in m.name]
-    return {name: sorted(import_module(name).__all__) for name in names if re.search("^__all__", _source(name), re.M)}
+    return {
+        name: sorted(import_module(name).__all__)
+        for name in names
+        if re.search("^__all__", objects.source_of(name), re.M)
+    }
 
 
 def _page(package: str, names: tuple[Name, ...], canonical: dict[tuple[str, str], Name]) -> str:
@@ -189,59 +184,12 @@ def first_paragraph(text: str) -> str:
 
 
 def cell(text: str) -> str:
-    """The text for a cell of a table: a bar does not end it. Code is left as it is."""
-    return re.sub(r"(`[^`]*`)|\|", lambda match: match[1] or r"\|", text)
+    """The text for a cell of a table: a bar does not end it, in code neither."""
+    return re.sub(
+        r"`[^`]*\|[^`]*`|\|", lambda match: objects.code(match[0].strip("`")) if len(match[0]) > 1 else r"\|", text
+    )
 
 
 def _described(name: Name) -> str:
-    # The fields are enough for the records of newel_types; their members would take a third of the build's time.
-    options = {"members": False} if name.package == "newel_types" else {}
-    path = f"{name.module}.{name.attribute}"
-    return f'<span id="{name.anchor}"></span>\n\n{documentation_of(path, name.name, name.value, **options)}'
-
-
-def documentation_of(path: str, heading: str, value: object, **options: object) -> str:
-    """The docstring and the members of what stands at `path`; a record's fields are a table of their own."""
-    all_options: dict[str, object] = {"heading": heading, "toc_label": heading, **options}
-    if names := _defaults(value):
-        all_options["filters"] = ["!^_", "!^model_config$", f"!^({'|'.join(names)})$"]
-    lines = [f"::: {path}", "    options:", *(f"      {key}: {json.dumps(one)}" for key, one in all_options.items())]
-    return "\n\n".join(filter(None, ["\n".join(lines), _fields(value)]))
-
-
-def _defaults(value: object) -> dict[str, object]:
-    """The fields of a record with their defaults, inherited ones included; empty for anything else."""
-    if inspect.isclass(value) and issubclass(value, BaseModel):
-        return {name: field.get_default() for name, field in value.model_fields.items()}
-    if inspect.isclass(value) and is_dataclass(value):
-        return {field.name: field.default for field in fields(value) if not field.name.startswith("_")}
-    return {}
-
-
-def _fields(value: Any) -> str:
-    if not (names := _defaults(value)):
-        return ""
-    comments = comments_of(value)
-    annotations = {name: text for kind in reversed(value.__mro__) for name, text in _annotations(kind).items()}
-    rows = [
-        (
-            f"`{name}`",
-            f"`{annotations.get(name, 'Any')}`".replace("|", r"\|"),
-            _default(default),
-            comments.get(name, ""),
-        )
-        for name, default in names.items()
-    ]
-    lines = ["| field | type | default | |", "|---|---|---|---|", *("| " + " | ".join(row) + " |" for row in rows)]
-    return "\n".join(lines)
-
-
-def _annotations(kind: type) -> dict[str, str]:
-    """The annotations of a class as its file writes them."""
-    return {name: text for name, text in vars(kind).get("__annotations__", {}).items() if isinstance(text, str)}
-
-
-def _default(value: object) -> str:
-    if value is PydanticUndefined or value is MISSING:
-        return ""
-    return f"`{value!r}`" if isinstance(value, (str, int, float, bool, type(None), tuple)) and value != () else ""
+    anchor = "" if name.anchor == name.name else name.anchor
+    return objects.described(name.value, name.name, anchor=anchor, source=name.place)

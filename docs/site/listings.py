@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import api
 import click
 import composed
+import objects
 
 import newel.distributions
 from newel.cli.group import cli
@@ -20,8 +21,6 @@ from newel_compose import Distribution
 from newel_kernel import LIFECYCLE, Json, lifecycle_hookspecs
 
 KINDS = "plugins/kinds"
-#: The characters of a signature that fit beside the contents of a page.
-_WIDTH = 84
 
 
 def pages() -> dict[str, str]:
@@ -34,7 +33,7 @@ def pages() -> dict[str, str]:
     }
 
 
-def table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]] | list[tuple[str, ...]]) -> str:
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     """A table of Markdown; a bar in a cell does not end it."""
     lines = [head, ("---",) * len(head), *rows]
     return "\n".join("| " + " | ".join(map(api.cell, line)) + " |" for line in lines)
@@ -69,21 +68,10 @@ def _as_block(example: str) -> str:
     return "\n".join(["```python", *lines, "```"])
 
 
-def _signature(hook: Callable[..., Any]) -> str:
-    """A hook's signature, with its annotations as its file writes them; a long one has a line for each keyword."""
-    signature = inspect.signature(hook)
-    keywords = [str(keyword).replace("'", "") for keyword in signature.parameters.values()]
-    returned = f" -> {signature.return_annotation}" if signature.return_annotation is not signature.empty else ""
-    text = f"def {getattr(hook, '__name__', '')}({', '.join(keywords)}){returned}"
-    if len(text) > _WIDTH:
-        lines = "".join(f"    {keyword},\n" for keyword in keywords)
-        text = f"def {getattr(hook, '__name__', '')}(\n{lines}){returned}"
-    return f"```python\n{text}\n```"
-
-
 def _hook(hook: Callable[..., Any]) -> str:
+    name = str(getattr(hook, "__name__", ""))
     text, example = _split_docstring(hook)
-    return "\n\n".join([f"### {getattr(hook, '__name__', '')}", _signature(hook), text, example])
+    return "\n\n".join([f"### {name}", objects.signature(hook, name), text, example])
 
 
 def _hooks() -> str:
@@ -155,12 +143,8 @@ def _kind(one: composed.Declared) -> str:
                 "With `from newel_kernel import *` and `from newel_compose import *`. The output follows as comments.",
                 example,
                 "## The descriptor",
-                api.documentation_of(
-                    f"{one.kind.descriptor.__module__}.{one.name}",
-                    one.name,
-                    one.kind.descriptor,
-                    heading_level=3,
-                    skip_local_inventory=True,
+                objects.described(
+                    one.kind.descriptor, one.name, level=3, source=(one.kind.descriptor.__module__, one.name)
                 ),
                 "## Provided by",
                 _providers(one),
