@@ -211,7 +211,7 @@ def test_an_answer_is_given_anew_each_time(kit: Any) -> None:
     [
         ({"txet": "hi"}, "unknown key 'txet'; did you mean 'text'?"),
         ({"text": "a", "call": "b"}, "one of 'text' and 'call', not both"),
-        ({"args": {}}, "'args' needs 'call' beside it"),
+        ({"args": {}}, "'args' needs 'call' with it"),
         ({"text": "a", "hang": True}, "'hang' goes with 'chunks' only"),
         ({"raise": "x", "hang": True}, "ends with one of 'raise' and 'hang'"),
         ({"after": 1, "hang": True}, "'after' counts 'chunks'"),
