@@ -1,6 +1,6 @@
 """Auth schemes: how a credential is asked for and sent, as OpenAPI 3 describes it in its security schemes.
 
-The field names are OpenAPI's own. A scheme is public: it holds no secret, and it is stored as it is.
+The field names are OpenAPI's own. A scheme is public: it holds no secret, and it is stored unchanged.
 """
 
 from collections.abc import Mapping

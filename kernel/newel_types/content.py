@@ -250,7 +250,7 @@ class SharedContents(list[Content]):
 
     A model request starts with the session's own, frozen contents. Code that reads or edits an element
     through the list gets a copy that belongs to the request, so an edit never changes the history.
-    `frozen()` gives the elements as they are, for code that only reads.
+    `frozen()` gives the elements unchanged, for code that only reads.
     """
 
     __slots__ = ()

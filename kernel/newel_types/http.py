@@ -24,7 +24,7 @@ class HttpRetryOptions(WireModel):
 
 
 class HttpOptions(WireModel):
-    """Options of one request; `timeout` in milliseconds. The client objects are passed on as they are."""
+    """Options of one request; `timeout` in milliseconds. The client objects are passed on unchanged."""
 
     base_url: str | None = None
     base_url_resource_scope: ResourceScope | None = None

@@ -109,7 +109,7 @@ class Record:
 
     @classmethod
     def model_validate(cls, obj: object, **_: object) -> Self:
-        """An instance from a dict, from an instance (returned as it is) or from a foreign pydantic object."""
+        """An instance from a dict, from an instance (returned unchanged) or from a foreign pydantic object."""
         if isinstance(obj, cls):
             return obj
         obj = as_plain(obj)

@@ -65,7 +65,7 @@ def write(value: object, info: SerializationInfo) -> object:
 
 
 def read_content(value: object) -> object:
-    """Dicts and foreign objects as Content, Part or File; strings and our own objects as they are."""
+    """Dicts and foreign objects as Content, Part or File; strings and our own objects unchanged."""
     if isinstance(value, (str, Record)):
         return value
     if isinstance(value, list):
@@ -77,12 +77,12 @@ def read_content(value: object) -> object:
 
 
 def read_tool(item: object) -> object:
-    """A dict or a foreign Tool as a Tool; callables and other objects as they are."""
+    """A dict or a foreign Tool as a Tool; callables and other objects unchanged."""
     return _LATE_TOOL.read(item) if isinstance(item, dict) or hasattr(item, "function_declarations") else item
 
 
 def read_schema(value: object) -> object:
-    """A dict, a type or a generic alias as it is; a foreign Schema as ours."""
+    """A dict, a type or a generic alias unchanged; a foreign Schema as ours."""
     is_schema = isinstance(value, (dict, type)) or get_origin(value) is not None
     return value if is_schema else _LATE_SCHEMA.read(value)
 

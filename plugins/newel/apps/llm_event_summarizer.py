@@ -14,7 +14,7 @@ _PLACE = "{conversation_history}"
 _MOST_OF_A_TOOL = 500
 _PROMPT = f"""Below is the older part of a conversation between a user and an assistant, which works with tools.
 Write a short summary that can take its place: what the user wants, the facts and decisions so far, names, numbers and
-identifiers exactly as they are, and what is still open. Write only the summary.
+identifiers exactly as given, and what is still open. Write only the summary.
 
 {_PLACE}"""
 

@@ -53,7 +53,7 @@ class AuthHandler:
             )
 
     def generate_auth_request(self) -> AuthConfig:
-        """The request to the user: the config as it is, or with the consent URL in its exchanged credential."""
+        """The request to the user: the config unchanged, or with the consent URL in its exchanged credential."""
         self.check()
         config, raw = self.auth_config, self.auth_config.raw_auth_credential
         if not asks_for_consent(config.auth_scheme) or _has_uri(config.exchanged_auth_credential):

@@ -122,7 +122,7 @@ class Secrets:
 
 
 def _forms(text: str) -> set[str]:
-    """A text as it is, in URLs and forms, in JSON, in Python's own notation, and in base 64."""
+    """A text unchanged, in URLs and forms, in JSON, in Python's own notation, and in base 64."""
     forms = {text, quote(text), quote(text, safe=""), quote_plus(text), repr(text)[1:-1]}
     return forms | {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]} | _in_base64(text)
 

@@ -140,7 +140,7 @@ def _version(package: str) -> str | None:
 
 
 def _where(name: str) -> str | None:
-    """Where a key is kept, but never the key itself."""
+    """The place of a key; never the key itself."""
     if os.environ.get(name, "").strip():
         return "environment"
     return key_store.names().get(name)

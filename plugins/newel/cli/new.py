@@ -1,4 +1,4 @@
-"""`newel new`: the files of a new agent, plugin or distribution, which run and pass their tests as they are."""
+"""`newel new`: the files of a new agent, plugin or distribution, which run and pass their tests."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def fork(
 ) -> None:
     """Copy a session of AGENT into a new one, with the state that it had then and the artifacts that it refers to.
 
-    The old one stays as it is, and each can be deleted without the other.
+    The old one does not change, and each can be deleted without the other.
     """
     if new_id is not None and (not new_id or new_id != new_id.strip()):
         raise ConfigurationError(f"--as {new_id!r} is empty or has spaces around it; change it or leave it out")

@@ -59,7 +59,7 @@ class TrackingTranscript:
 
 
 async def run_turn(conversation: Conversation, message: str | Content, transcript: Transcript, *, stream: bool) -> int:
-    """Run one turn; return its exit status. A wrong setting is raised as it is, any other failure as RunFailedError."""
+    """Run one turn; return its exit status. A wrong setting is raised, any other failure becomes a RunFailedError."""
     config = RunConfig(streaming_mode=StreamingMode.SSE if stream else StreamingMode.NONE)
     try:
         await show_events(_events(conversation, message, config), transcript.show)
@@ -89,7 +89,7 @@ async def _events(conversation: Conversation, message: str | Content, config: Ru
 
 
 async def show_events(events: AsyncGenerator[Event, None], show: Callable[[Event], None]) -> None:
-    """Show the events of a run. A wrong setting is raised as it is, any other failure as RunFailedError."""
+    """Show the events of a run. A wrong setting is raised unchanged, any other failure as RunFailedError."""
     try:
         async with aclosing(events):
             async for event in events:

@@ -30,7 +30,7 @@ _COMPOSITE = (SequentialAgent, LoopAgent, ParallelAgent)
 def picture_of(agent: BaseAgent) -> Picture:
     """The picture of `agent` and of everything in it.
 
-    An agent that is met again (such as the tool of two others) is drawn once, where it was met first.
+    An agent that is met again (such as the tool of two others) is drawn once, at the place where it was met first.
     """
     picture = Picture(name=agent.name)
     reader = _Reader(picture)

@@ -37,7 +37,7 @@ class Node:
     _object: object = None
 
     def make(self) -> object:
-        """The node, or the agent that is a node as it is."""
+        """The node, or the agent that can be a node itself."""
         if self._object is None:
             wrapped = self.joins or self.options or self.name is not None
             self._object = call(self.place, str(self.name), self._make) if wrapped else self.subject()

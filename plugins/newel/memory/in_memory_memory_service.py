@@ -38,7 +38,7 @@ class InMemoryMemoryService(BaseMemoryService):
         session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Remember a few events; those already known are left as they are."""
+        """Remember a few events; those already known are unchanged."""
         own = self._memories.setdefault((app_name, user_id), {}).setdefault(session_id or _NO_SESSION, {})
         for id_, entry in _remembered(events, custom_metadata).items():
             own.setdefault(id_, entry)

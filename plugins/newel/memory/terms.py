@@ -21,7 +21,7 @@ _DENSE = re.compile(
 
 
 class _Separators(dict[int, int]):
-    """Letters, marks and numbers as they are, everything else as a blank."""
+    """Letters, marks and numbers unchanged, everything else as a blank."""
 
     def __missing__(self, code: int) -> int:
         character = code if unicodedata.category(chr(code))[0] in "LMN" else 0x20

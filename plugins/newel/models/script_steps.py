@@ -105,7 +105,7 @@ def as_step(spec: Any) -> Step:
 
 
 def _from_list(items: Sequence[Any]) -> Step:
-    """Texts and responses are chunks, sent as they are; parts and calls make one answer."""
+    """Texts and responses are chunks, sent unchanged; parts and calls make one answer."""
     if not items:
         raise StepError("an empty list is not a step")
     if all(isinstance(item, str) for item in items):
@@ -218,7 +218,7 @@ def malformed(how: Any) -> Any:
 
 
 def _fault(spec: Any) -> BaseException:
-    """An exception as it is, or from a text: ``TimeoutError: too slow`` names a built-in one."""
+    """An exception itself, or one made from a text: ``TimeoutError: too slow`` names a built-in one."""
     if isinstance(spec, BaseException):
         return spec
     if isinstance(spec, type) and issubclass(spec, BaseException):

@@ -56,7 +56,7 @@ class GEPARootAgentPromptOptimizerResult(OptimizerResult[AgentWithScores]):
 
 
 class GEPARootAgentPromptOptimizer(AgentOptimizer[UnstructuredSamplingResult, AgentWithScores]):
-    """Reflective evolution of the root agent's instruction; sub-agents stay as they are. Needs the extra `optimize`."""
+    """Reflective evolution of the root agent's instruction; sub-agents do not change. Needs the extra `optimize`."""
 
     def __init__(self, config: GEPARootAgentPromptOptimizerConfig) -> None:
         self._config = config

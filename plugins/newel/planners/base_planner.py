@@ -19,4 +19,4 @@ class BasePlanner(ABC):
 
     @abstractmethod
     def process_planning_response(self, callback_context: Context, response_parts: list[Part]) -> list[Part] | None:
-        """The parts to keep instead of the response's, or None to keep these as they are."""
+        """The parts to keep instead of the response's, or None to keep these unchanged."""

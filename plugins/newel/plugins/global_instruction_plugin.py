@@ -14,7 +14,7 @@ InstructionProvider = Callable[[ReadonlyContext], str | Awaitable[str]]
 
 
 class GlobalInstructionPlugin(BasePlugin):
-    """`global_instruction` is a template, filled from the session's state, or a function, whose text stays as it is."""
+    """`global_instruction` is a template, filled from the session's state, or a function, whose text is not filled."""
 
     def __init__(self, global_instruction: str | InstructionProvider = "", name: str = "global_instruction") -> None:
         super().__init__(name)

@@ -50,7 +50,7 @@ def read_answer(response: FunctionResponse, call: FunctionCall) -> ConfirmationA
 
 
 def _fields(response: Json) -> Json:
-    """The fields of the answer: as they are, as JSON text under `response`, or as an echo of the request."""
+    """The fields of the answer: unchanged, as JSON text under `response`, or as an echo of the request."""
     answer_fields: object = response
     if len(response) == 1 and "response" in response:
         answer_fields = response["response"]

@@ -96,8 +96,8 @@ async def take_in(store: StoredSessionService, document: Document) -> bool:
     stored = await store.tail(app_name=key.app_name, user_id=key.user_id, session_id=key.id, after=0)
     if [event.id for event in stored] != list(document.ids):
         raise SessionError(
-            f"the store has a session {brief(key.id)!r} of {brief(key.user_id)!r} with other events, which is left as "
-            f"it is: delete it, or fork it and delete it"
+            f"the store has a session {brief(key.id)!r} of {brief(key.user_id)!r} with other events, "
+            f"which is unchanged: delete it, or fork it and delete it"
         )
     return False
 

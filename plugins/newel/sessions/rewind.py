@@ -16,7 +16,7 @@ State: TypeAlias = Json
 async def rewind_event(session: Session, invocation_id: str, artifacts: BaseArtifactService | None) -> Event:
     """The event that takes `session` back to before `invocation_id`, with the state and the artifacts of that time.
 
-    What other sessions share (``app:``, ``user:``) stays as it is. Artifacts are restored by saving a new version.
+    What other sessions share (``app:``, ``user:``) does not change. Artifacts are restored by saving a new version.
     """
     events = session.events
     first = Log(events).beginning(invocation_id)

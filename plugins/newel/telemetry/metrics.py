@@ -62,7 +62,7 @@ def _labels(operation: Operation) -> dict[str, str]:
         labels["gen_ai.provider.name"] = attributes.provider_of(operation.subject)
         labels["gen_ai.request.model"] = operation.name
     elif operation.kind == "tool":
-        exists = operation.subject is not None  # a name that a model invented is no label: they would be endless
+        exists = operation.subject is not None  # do not label by invented names: unbounded cardinality
         labels["gen_ai.tool.name"] = operation.name if exists else "(unknown)"
         labels["gen_ai.tool.type"] = type(operation.subject).__name__ if exists else "(unknown)"
     return labels

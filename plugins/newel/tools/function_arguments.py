@@ -41,7 +41,7 @@ class Arguments:
 
         JSON objects become the pydantic models that the annotations ask for; unknown names are left out (the
         model cannot reach the context). With `strict`, every value must fit its annotation and is coerced to it;
-        without it, a value that does not fit a model is passed as it is.
+        without it, a value that does not fit a model is passed unchanged.
         """
         declared = self._shape.parameters
         values = {name: value for name, value in args.items() if name in declared}

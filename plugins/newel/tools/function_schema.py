@@ -27,7 +27,7 @@ _PLAIN: dict[object, Json] = {
     list[float]: {"items": {"type": "number"}, "type": "array"},
     list[bool]: {"items": {"type": "boolean"}, "type": "array"},
 }
-#: Types whose values are JSON as they are, except NaN and the infinities.
+#: Types whose values are JSON already, except NaN and the infinities.
 _ATOMS = (str, int, float, bool)
 #: Stands for further keywords while a schema is made; no parameter can have this name.
 _FURTHER = "**"

@@ -19,7 +19,7 @@ from newel_kernel import Event
 class BaseNode(BaseModel):
     """A step of a graph: a name, and `_run_impl`, an async generator that a subclass implements.
 
-    What it yields becomes events: an Event as it is, a RequestInput as a question to the user, any other value as
+    What it yields becomes events: an Event unchanged, a RequestInput as a question to the user, any other value as
     the node's output, at most one. None means no output.
     """
 

@@ -34,7 +34,7 @@ class Binding:
             if parameter.kind not in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD)
         ]
         self.takes_context = any(hint is ReadonlyContext for _, hint, _, _ in self._parameters)
-        #: The usual function, of one parameter that takes the input as it is.
+        #: The usual function, of one parameter that takes the input unchanged.
         self.input_only = (
             source == "state"
             and len(self._parameters) == 1

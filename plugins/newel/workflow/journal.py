@@ -143,7 +143,7 @@ def _read(ctx: InvocationContext) -> Journal | None:
 
 
 def _indices(events: Sequence[Event], invocation_id: str) -> list[int]:
-    """Where the invocation's events are, from the latest to the message that started it."""
+    """The indices of the invocation's events, from the latest to the message that started it."""
     # A message of the user to a node, in a scope, looks like the message that starts an invocation.
     indices: list[int] = []
     for index, event in Log(events).backwards():

@@ -26,7 +26,7 @@ from newel_kernel import BaseSessionService, Session
 @click.option(
     "--redact", multiple=True, metavar="PATTERN=TEXT", help="Replace what matches, in addition to the usual rules."
 )
-@click.option("--keep-personal", is_flag=True, help="Leave mail addresses, phone and card numbers as they are.")
+@click.option("--keep-personal", is_flag=True, help="Leave mail addresses, phone and card numbers unchanged.")
 @click.option("--tag", "tags", multiple=True, help="Tags of the new cases.")
 @click.pass_context
 def from_session(

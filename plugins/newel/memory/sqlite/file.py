@@ -145,7 +145,7 @@ def _within(connection: sqlite3.Connection, begin: str, work: Callable[[sqlite3.
 
 
 def _migrate(connection: sqlite3.Connection, path: str) -> None:
-    version = _version(connection, path)  # first of all, to leave another program's file as it is
+    version = _version(connection, path)  # first of all, to leave another program's file unchanged
     connection.execute("PRAGMA journal_mode = WAL").fetchall()
     if version == VERSION:
         return

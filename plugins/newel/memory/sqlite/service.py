@@ -62,7 +62,7 @@ class SqliteMemoryService(BaseMemoryService):
         session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Remember a few events; those already known are left as they are."""
+        """Remember a few events; those already known are unchanged."""
         rows = [row for event in events if (row := row_of_event(event, custom_metadata)) is not None]
         await self._add(Addition(app_name, user_id, session_id or _NO_SESSION, rows, Existing.KEPT))
 

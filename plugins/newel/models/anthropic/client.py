@@ -32,7 +32,7 @@ _REGIONS = ("CLOUD_ML_REGION", "GOOGLE_CLOUD_LOCATION")
 
 
 class Sdk(Protocol):
-    """The SDK's asynchronous client. A request is posted as it is.
+    """The SDK's asynchronous client. A request is posted unchanged.
 
     Its `messages.create` knows fewer parameters than the service, and warns of models and settings in its own way.
     """

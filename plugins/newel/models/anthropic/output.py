@@ -59,7 +59,7 @@ class Output:
     instructions: tuple[str, ...] = ()
 
     def unwrapped(self, text: str) -> str:
-        """The answer's text as the caller asked for it; a text that is cut short, or another object, stays as it is."""
+        """The answer's text as the caller asked for it; a text that is cut short, or another object, is unchanged."""
         if not self.wrapped:
             return text
         try:

@@ -40,7 +40,7 @@ def asks_for_the_past(text: str) -> bool:
 
 
 def recall(text: str, conversation: Conversation) -> str | None:
-    """The earlier sentence that shares most with the question, quoted with its speaker; None where no sentence does."""
+    """The earlier sentence that shares most with the question, quoted with its speaker; None if no sentence does."""
     query = [word for word in stems(text) if word not in _EMPTY]
     about_me = not {"my", "i", "me", "mine"}.isdisjoint(words(text))
     best: tuple[float, str] | None = None

@@ -54,7 +54,7 @@ def is_free_text(name: str) -> bool:
 
 
 def fill_string(name: str, schema: dict[str, Any], clues: Clues, *, required: bool) -> str | None:
-    """The text that the prompt gives for a property, fitting its pattern and length; None where it gives none."""
+    """The text that the prompt gives for a property, fitting its pattern and length; None if it gives none."""
     name_words = frozenset(words(name))
     if (form := _form(name_words, schema)) is not None:
         match = form.search(clues.text)

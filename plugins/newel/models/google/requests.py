@@ -109,5 +109,5 @@ def _config(request: LlmRequest, vertex: bool, contents: list[Json]) -> Json:
 
 
 def plain(value: object) -> object:
-    """Our own models as dicts; classes, generic types and the SDK's own objects as they are."""
+    """Our own models as dicts; classes, generic types and the SDK's own objects unchanged."""
     return value.model_dump(exclude_none=True) if isinstance(value, WireModel) else value

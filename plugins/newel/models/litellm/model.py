@@ -36,7 +36,7 @@ _ALONE: Json = {"num_retries": 0, "max_retries": 0, "_skip_mcp_handler": True, "
 
 
 class LiteLlm(RemoteLlm):
-    """A model named ``provider/model``, as LiteLLM names it. Further fields go to its `acompletion` as they are."""
+    """A model named ``provider/model``, as LiteLLM names it. Further fields go to its `acompletion` unchanged."""
 
     model_config = ConfigDict(extra="allow")
     provider: ClassVar[str] = "litellm"

@@ -1,6 +1,6 @@
 """Signatures: the data that a provider must get back with a part, and its owner.
 
-A signature is in `Part.thought_signature` as the provider gave it (letters as UTF-8, bytes as they are), its owner
+A signature is in `Part.thought_signature` as the provider gave it (letters as UTF-8, bytes unchanged), its owner
 under `OWNER` in `Part.part_metadata`. Parts of another runtime have no owner there; the signature reveals it.
 """
 

@@ -33,7 +33,7 @@ _CONNECTIONS = 8
 
 
 class Engines:
-    """Where the database is, and the engines that reach it: one for each event loop, unless one was given."""
+    """The database, and the engines that reach it: one for each event loop, unless one was given."""
 
     def __init__(self, url: URL, engine: AsyncEngine | None, patience: float, settings: Mapping[str, Any]) -> None:
         backend = url.get_backend_name()

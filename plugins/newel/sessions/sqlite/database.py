@@ -282,7 +282,7 @@ _REMEDIES = (
 
 
 def _migrate(connection: sqlite3.Connection, path: str, patience: float) -> None:
-    version = _version(connection, path)  # first of all, to leave another program's file as it is
+    version = _version(connection, path)  # first of all, to leave another program's file unchanged
     _write_ahead(connection, patience)
     if version == VERSION:
         return

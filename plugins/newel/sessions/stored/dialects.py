@@ -159,7 +159,7 @@ class Rendered(NamedTuple):
 
     text: str
     order: tuple[int, ...]
-    #: Exactly this many values are passed as they are, in their order; -1: values never are.
+    #: Exactly this many values are passed unchanged, in their order; -1: values never are.
     plain: int
 
     def values(self, values: Sequence[object]) -> Sequence[object]:

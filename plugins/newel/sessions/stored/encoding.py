@@ -45,7 +45,7 @@ class StoredEvent(NamedTuple):
 
 
 def encode_event(event: Event) -> StoredEvent:
-    """The stored form of `event`, which is left as it is; raises SessionError if it has none."""
+    """The stored form of `event`, which does not change; raises SessionError if it has none."""
     usual = encode_texts(event)
     return StoredEvent(freeze_event(usual[0]), usual[1]) if usual is not None else encode_any(event)
 
