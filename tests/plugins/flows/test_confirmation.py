@@ -115,7 +115,7 @@ def test_the_forms_of_an_approval(answer: Any) -> None:
         ({"confirmed": True, "args": {"path": "/etc"}}, "args: Extra inputs"),
         ({"confirmed": "perhaps"}, "confirmed: Input should be a valid boolean"),
         ({"response": "yes"}, "no JSON"),
-        ({"response": "[true]"}, "no object"),
+        ({"response": "[true]"}, "must be an object"),
         ({"confirmed": True, "editedArgs": {"where": "/q"}}, "there is no where; the parameters are path"),
         ({"confirmed": True, "editedArgs": {}}, "path missing"),
         ({"confirmed": True, "editedArgs": {"path": ["/q"]}}, "path: Input should be a valid string"),
