@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import asyncpg
@@ -16,6 +16,7 @@ from newel.sessions.stored.pooled import Connection, Pool, PooledDatabase, Rejec
 from newel.sessions.stored.schema import VERSION, Schema
 from newel.sessions.stored.statements import Statements
 from newel.sessions.stored.steps import Query, Reply
+from newel.sessions.stored.time_limits import postgres_limits
 from newel_kernel import ConfigurationError
 
 if TYPE_CHECKING:
@@ -111,8 +112,10 @@ class PostgresDatabase(PooledDatabase):
 class PostgresPool(Pool):
     def __init__(self, access: Access) -> None:
         self._access = access
-        # Behind a proxy no statement may outlive its transaction. No connection ever needs a reset.
-        cache = {"statement_cache_size": 0} if access.proxy else {}
+        # Behind a proxy no statement may outlive its transaction, and each transaction sets its own limits.
+        options: dict[str, Any] = (
+            {"statement_cache_size": 0} if access.proxy else {"server_settings": postgres_limits(access.patience)}
+        )
         with _translated(access):
             self._pool = asyncpg.create_pool(
                 access.url,
@@ -120,8 +123,8 @@ class PostgresPool(Pool):
                 max_size=access.pool_size,
                 timeout=access.patience,
                 command_timeout=max(access.patience, 60.0),
-                reset=_no_reset,
-                **cache,
+                reset=_no_reset,  # no connection ever needs it
+                **options,
             )
 
     @asynccontextmanager
@@ -159,18 +162,19 @@ class _Connection(Connection):
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[None]:
-        transaction = self._connection.transaction()
+        limits = postgres_limits(self._access.patience).items() if self._access.proxy else ()
+        begin = ["BEGIN", *(f"SET LOCAL {name} = {value}" for name, value in limits)]
         with _translated(self._access):
-            await transaction.start()
+            await self._connection.execute("; ".join(begin))  # one round trip
         try:
             yield
         except BaseException:
             with _translated(self._access):
                 if not self._connection.is_closed():
-                    await transaction.rollback()
+                    await self._connection.execute("ROLLBACK")
             raise
         with _translated(self._access):
-            await transaction.commit()
+            await self._connection.execute("COMMIT")
 
 
 @contextmanager

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.plugins.sessions.conftest import maker
 
 from newel.sessions import SqliteSessionService, StoreUnavailableError
 from newel.sessions.stored import leases as clock
+from newel.sessions.stored import time_limits
+from newel.sessions.stored.pooled import Trouble
+from newel.sessions.stored.steps import Query
 from newel_kernel import ConfigurationError, Event, FencedError, Session, SessionError
 
 WHERE: dict[str, Any] = {"app_name": "till", "user_id": "u"}
@@ -235,6 +240,72 @@ def test_a_cancelled_write_that_waits_is_withdrawn_at_once(tmp_path: Path) -> No
             await store.append_event(first, said("later"))
 
     asyncio.run(main())
+
+
+SERVERS = ["postgres", "database-postgres", "database-mariadb"]
+
+
+def server_of(kind: str, request: pytest.FixtureRequest) -> tuple[MakeStore, Callable[[], Any]]:
+    """Makes services over one database of a server, and their bare databases."""
+    make = maker(kind, request, Path())
+    return make, lambda: make()._database  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+def test_a_worker_that_stands_still_within_a_transaction_keeps_no_lock(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(time_limits, "IDLE_SECONDS", 1.0)
+    make, database = server_of(kind, request)
+
+    async def main() -> None:
+        async with make() as store:
+            session = await store.create_session(**WHERE, session_id="s")
+            pool = database().make_pool()
+            with suppress(Exception):  # the server has closed its connection
+                async with pool.connection() as peer, peer.transaction():
+                    await peer.run(Query("UPDATE newel_sessions SET update_time = update_time WHERE id = 's'"))
+                    await store.append_event(session, said())  # waits for the row, but not for ever
+            with suppress(Exception):
+                await pool.close()
+            assert len((await store.get_session(**WHERE, session_id="s")).events) == 1
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+def test_writers_of_shared_state_never_wait_in_a_ring(request: pytest.FixtureRequest, kind: str) -> None:
+    make, _ = server_of(kind, request)
+    retried: list[object] = []
+
+    async def write(store: Any, seed: int) -> None:
+        choose = random.Random(seed)
+        session = await store.create_session(app_name="till", user_id=f"u{seed % 3}")
+        for _ in range(5):
+            names = choose.sample(["app:a", "app:b", "user:a", "user:b", "own"], choose.randint(1, 5))
+            await store.append_event(session, Event(author="user", message="x", state=dict.fromkeys(names, seed)))
+
+    async def main() -> None:
+        async with make() as one, make() as two:
+            await one.create_session(**WHERE, session_id="s")
+            for store in (one, two):
+                attempted = store._database._attempted
+
+                async def watched(work: Any, attempted: Any = attempted) -> Any:
+                    async def noted(connection: Any) -> Any:
+                        try:
+                            return await work(connection)
+                        except Trouble as trouble:
+                            retried.append(trouble)
+                            raise
+
+                    return await attempted(noted)
+
+                store._database._attempted = watched
+            await asyncio.gather(*(write(store, seed) for seed in range(15) for store in (one, two)))
+
+    asyncio.run(main())
+    assert retried == []
 
 
 def test_appends_survive_the_loss_of_the_files_next_to_the_store(tmp_path: Path) -> None:

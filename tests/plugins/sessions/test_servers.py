@@ -15,6 +15,7 @@ import pytest
 from newel.sessions import DatabaseSessionService, SqliteSessionService, StoreUnavailableError
 from newel.sessions.kinds import SessionBackend
 from newel.sessions.stored import pooled
+from newel.sessions.stored.rows import Key
 from newel_compose import compose
 from newel_kernel import ConfigurationError, Event, FeatureUnavailableError, SessionError
 from newel_postgres import PostgresSessionService
@@ -314,7 +315,9 @@ def store_table(store: Any) -> str:
 class Raw:
     """A statement of a test."""
 
+    key = Key("app", "u", "s")
     single = False
+    shared = False
 
     def __init__(self, statement: str, values: tuple[Any, ...]) -> None:
         self.statement, self.values = statement, values

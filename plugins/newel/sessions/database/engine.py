@@ -18,6 +18,7 @@ from newel.sessions.stored.pooled import Connection, Pool, PooledDatabase, drive
 from newel.sessions.stored.schema import VERSION, Schema
 from newel.sessions.stored.statements import Statements
 from newel.sessions.stored.steps import Query, Reply
+from newel.sessions.stored.time_limits import mysql_limits, postgres_limits
 from newel_kernel import ConfigurationError, FeatureUnavailableError
 
 if TYPE_CHECKING:
@@ -99,13 +100,25 @@ class Engines:
         }
         if "poolclass" in self._settings:
             defaults = {name: value for name, value in defaults.items() if not name.startswith(("pool", "max"))}
+        limits = {**self._limits(), **self._settings.get("connect_args", {})}
         try:
-            engine = create_async_engine(self.url, **{**defaults, **self._settings})
+            engine = create_async_engine(self.url, **{**defaults, **self._settings, "connect_args": limits})
         except (ImportError, TypeError, ValueError) as error:
             raise ConfigurationError(f"the session store {self.label} cannot be opened: {error}") from error
         if self.dialect.name == "sqlite":
             event.listen(engine.sync_engine, "connect", _careful)
         return engine
+
+    def _limits(self) -> dict[str, Any]:
+        """The arguments of the driver that limit its waits."""
+        if self.dialect.name == "sqlite":
+            return {}
+        if self.dialect.name == "mysql":
+            return {"init_command": mysql_limits(self.patience)}
+        limits = postgres_limits(self.patience)
+        if self.url.get_driver_name() == "asyncpg":
+            return {"server_settings": limits}
+        return {"options": " ".join(f"-c {name}={value}" for name, value in limits.items())}
 
     async def end(self, engine: AsyncEngine) -> None:
         """Close an engine that `engine` made."""

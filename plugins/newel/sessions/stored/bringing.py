@@ -41,10 +41,12 @@ class Bring:
     #: Whether an earlier attempt was made whose answer was lost.
     again: bool = False
 
+    single: ClassVar[bool] = False
+
     @property
-    def single(self) -> bool:
+    def shared(self) -> bool:
         """See `Write`."""
-        return False
+        return self.change is not None and self.change.shared
 
     def steps(self, sql: Statements, batch: Batch) -> Steps[int]:
         """See `Write`."""
@@ -109,6 +111,7 @@ class BringShared:
     key: Key
     change: StateChange
     single: ClassVar[bool] = False
+    shared: ClassVar[bool] = True
 
     def steps(self, sql: Statements, batch: Batch) -> Steps[None]:
         """See `Write`."""

@@ -19,7 +19,7 @@ class Item:
 
     def __init__(self, write: Write[Any]) -> None:
         self.write = write
-        self.key: object = getattr(write, "key", self)
+        self.key = write.key
         self.outcome = Outcome()
 
 

@@ -58,6 +58,8 @@ class Dialect:
     replacing: str = "ON CONFLICT ({columns}) DO UPDATE SET value = excluded.value"
     #: The command, before a table's name, that gives back the table's free space.
     vacuum: str = ""
+    #: Takes the time limit of statements away, and brings it back.
+    unlimited: tuple[str, ...] = ()
     #: Whether data are given to the driver as text.
     as_text: bool = True
     #: The types of columns.
@@ -114,6 +116,7 @@ POSTGRES = Dialect(
     casts=True,
     at_once=True,
     vacuum="VACUUM (ANALYZE)",
+    unlimited=("SET statement_timeout = 0", "RESET statement_timeout"),
     types={
         # Text, because jsonb alters numbers and texts; names are ordered by their bytes.
         "number": "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",

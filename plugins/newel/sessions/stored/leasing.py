@@ -84,7 +84,7 @@ class Leasing:
         """Give the lease back, without waiting for the store."""
         lease = self._leases.drop(session)
         if lease is not None and lease.taken:
-            self._database.send(Prolong(lease.number, session.lease, None))
+            self._database.send(Prolong(_key(session), lease.number, session.lease, None))
 
     async def claim(self, *, app_name: str, user_id: str, session_id: str, owner: str, ttl: float) -> Session | None:
         """Take the session for `ttl` seconds: a view that holds the lease, or None if another owner has it."""
@@ -104,7 +104,11 @@ class Leasing:
         """Prolong the lease that the view holds; FencedError if another owner has taken it."""
         check_seconds(ttl)
         lease, start = self._leases.of(session), elapsed()
-        if lease is None or lease.lost or not await self._database.commit(Prolong(lease.number, session.lease, ttl)):
+        if (
+            lease is None
+            or lease.lost
+            or not await self._database.commit(Prolong(_key(session), lease.number, session.lease, ttl))
+        ):
             raise FencedError(f"this view no longer holds the lease of the session {brief(session.id)!r}: stop")
         lease.seconds = ttl
         lease.renewed(start)
@@ -112,7 +116,7 @@ class Leasing:
     async def release(self, session: Session) -> None:
         """Give the lease back, so that the next claim need not wait."""
         if (lease := self._leases.drop(session)) is not None:
-            await self._database.commit(Prolong(lease.number, session.lease, None))
+            await self._database.commit(Prolong(_key(session), lease.number, session.lease, None))
 
 
 def _key(session: Session) -> Key:

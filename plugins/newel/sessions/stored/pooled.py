@@ -146,9 +146,13 @@ class PooledDatabase(ABC):
         await mine.pool.close()
 
     async def _committed(self, items: list[Item]) -> None:
-        """Commit writes together or, if that fails, each on its own."""
-        if len(items) > 1 and await self._together(items):
-            return
+        """Commit writes together or, if that fails, each on its own.
+
+        A group changes rows of its sessions only, in the order of their keys: two groups never wait for each other.
+        """
+        group = sorted((item for item in items if not item.write.shared), key=lambda item: item.write.key)
+        if len(group) > 1 and await self._together(group):
+            items = [item for item in items if item.write.shared]
         for item in items:
             if item.outcome.done():  # settled before the attempt was cut off
                 continue

@@ -62,6 +62,11 @@ class StateChange:
     user: Changes
     session: Changes
 
+    @property
+    def shared(self) -> bool:
+        """Whether it changes what sessions share."""
+        return bool(self.app or self.user)
+
     @classmethod
     def of(cls, delta: State, subject: str) -> StateChange:
         """The changes of `delta`; raises SessionError if a value cannot be stored."""

@@ -167,7 +167,8 @@ class Statements:
     def vacuum(self) -> tuple[str, ...]:
         """Give back the space of deleted data; none of them may run in a transaction."""
         tables = ("sessions", "events", *(scope.table for scope in SCOPES))
-        return tuple(f"{self.dialect.vacuum} {self._at}{table}" for table in tables)
+        commands = (f"{self.dialect.vacuum} {self._at}{table}" for table in tables)
+        return (*self.dialect.unlimited[:1], *commands, *self.dialect.unlimited[1:])
 
     # --- leases ----------------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from collections.abc import Generator, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from newel.sessions.event_log import EventLog
+from newel.sessions.stored.rows import Key
 from newel.sessions.stored.statements import Statements
 from newel_kernel import Event
 
@@ -64,8 +65,16 @@ class Write(Protocol[R_co]):
     """A change. It raises a SessionError before it has changed anything, or not at all."""
 
     @property
+    def key(self) -> Key:
+        """The session that it changes. Writes of one session take turns, and a group locks sessions in this order."""
+
+    @property
     def single(self) -> bool:
         """Whether it is a single statement, if the database can express all of it in one."""
+
+    @property
+    def shared(self) -> bool:
+        """Whether it writes rows that sessions share; then no other write is in its transaction: two could deadlock."""
 
     def steps(self, sql: Statements, batch: Batch) -> Generator[Query, Reply, R_co]:
         """Its statements, one transaction."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from newel.claims.errors import SessionBusyError
 from newel.sessions.event_log import EventLog
@@ -38,10 +38,12 @@ class Create:
     #: Whether an earlier attempt was made whose answer was lost.
     again: bool = False
 
+    single: ClassVar[bool] = False
+
     @property
-    def single(self) -> bool:
+    def shared(self) -> bool:
         """See `Write`."""
-        return False
+        return self.change.shared
 
     def steps(self, sql: Statements, batch: Batch) -> Steps[tuple[Row, State]]:
         """See `Write`."""
@@ -81,10 +83,12 @@ class Append:
     #: During a run of the session: it makes no view stale.
     out_of_band: bool = False
 
+    single: ClassVar[bool] = True
+
     @property
-    def single(self) -> bool:
+    def shared(self) -> bool:
         """See `Write`."""
-        return True
+        return self.change is not None and self.change.shared
 
     def steps(self, sql: Statements, batch: Batch) -> Steps[Appended]:
         """See `Write`."""
@@ -149,10 +153,8 @@ class Delete:
 
     key: Key
 
-    @property
-    def single(self) -> bool:
-        """See `Write`."""
-        return False
+    single: ClassVar[bool] = False
+    shared: ClassVar[bool] = False
 
     def steps(self, sql: Statements, batch: Batch) -> Steps[None]:
         """See `Write`."""
@@ -171,10 +173,8 @@ class Take:
     dead_owner: str | None
     seconds: float
 
-    @property
-    def single(self) -> bool:
-        """See `Write`."""
-        return True
+    single: ClassVar[bool] = True
+    shared: ClassVar[bool] = False
 
     def steps(self, sql: Statements, batch: Batch) -> Steps[int | None]:
         """See `Write`."""
@@ -190,14 +190,13 @@ class Take:
 class Prolong:
     """Prolongs a lease (None: gives it back); the result says whether it was still held."""
 
+    key: Key
     number: int
     lease: int
     seconds: float | None
 
-    @property
-    def single(self) -> bool:
-        """See `Write`."""
-        return True
+    single: ClassVar[bool] = True
+    shared: ClassVar[bool] = False
 
     def steps(self, sql: Statements, batch: Batch) -> Steps[bool]:
         """See `Write`."""
@@ -219,10 +218,8 @@ class Renew:
 
     leases: Sequence[Lease]
 
-    @property
-    def single(self) -> bool:
-        """See `Write`."""
-        return False
+    single: ClassVar[bool] = False
+    shared: ClassVar[bool] = False
 
     def steps(self, sql: Statements, batch: Batch) -> Steps[Renewed]:
         """See `Write`."""

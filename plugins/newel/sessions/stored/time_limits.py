@@ -1,0 +1,31 @@
+"""Time limits of a server's connections: a worker that stands still gives its locks back, and no wait is endless."""
+
+from __future__ import annotations
+
+#: How long a statement waits for a lock before the attempt is given up and made again, in seconds.
+LOCK_SECONDS = 3.0
+#: How long a transaction may stand still: its worker was stopped, or its machine is gone.
+IDLE_SECONDS = 5.0
+#: How long a statement may take.
+STATEMENT_SECONDS = 60.0
+
+
+def postgres_limits(patience: float) -> dict[str, str]:
+    """PostgreSQL's settings, in milliseconds, for a store that waits `patience` seconds."""
+    return {
+        "lock_timeout": _milliseconds(min(LOCK_SECONDS, patience)),
+        "idle_in_transaction_session_timeout": _milliseconds(IDLE_SECONDS),
+        "statement_timeout": _milliseconds(max(STATEMENT_SECONDS, patience)),
+    }
+
+
+def mysql_limits(patience: float) -> str:
+    """The command that sets MySQL's and MariaDB's limits, in whole seconds; only MariaDB reads the comment."""
+    return (
+        f"SET SESSION innodb_lock_wait_timeout = {max(int(min(LOCK_SECONDS, patience)), 1):d} "
+        f"/*M!100300 , idle_transaction_timeout = {IDLE_SECONDS:.0f} */"
+    )
+
+
+def _milliseconds(seconds: float) -> str:
+    return str(max(int(seconds * 1000), 1))
