@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterable
+from configparser import ConfigParser
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -79,6 +81,30 @@ def imports(tree: ast.Module) -> list[tuple[str, str]]:
         elif isinstance(node, ast.ImportFrom):
             found += ((node.module or "", alias.name) for alias in node.names)
     return found
+
+
+@cache
+def deferred_imports(tree: ast.Module) -> list[tuple[str, str]]:
+    """Each import by `newel_types.deferred` as (module, name); those of other than literals as empty texts."""
+    return [
+        (module.value, name.value)
+        if isinstance(module, ast.Constant) and isinstance(name, ast.Constant)
+        else ("", f"line {call.lineno}")
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "deferred"
+        for module, name in [call.args]
+    ]
+
+
+def every_import(tree: ast.Module) -> list[tuple[str, str]]:
+    return [*imports(tree), *deferred_imports(tree)]
+
+
+def name_of(path: Path) -> str:
+    """The name of the module in a file."""
+    folder = next(folder for folder in FOLDERS if folder in path.parents)
+    root = CONTRIB / path.relative_to(CONTRIB).parts[0] if folder == CONTRIB else folder.parent
+    return ".".join(path.relative_to(root).with_suffix("").parts)
 
 
 def run_python(code: str, cwd: Path) -> str:
@@ -159,20 +185,92 @@ def test_a_door_and_its_stub_agree(package: str) -> None:
     assert all(getattr(module, name) is not None for name in module.__all__)
 
 
+#: Deferred imports that point up, each with its reason.
+UPWARD = {
+    ("newel.apps.app", "newel.files"): "App.from_config is a released name; the compiler of files makes an App",
+}
+
+
+def layers() -> list[tuple[str, list[set[str]]]]:
+    """The layers of .importlinter, the highest first, as (prefix, groups of names): packages, and newel's rooms."""
+    config = ConfigParser()
+    config.read(ROOT / ".importlinter")
+
+    def groups(contract: str) -> list[set[str]]:
+        lines = config[f"importlinter:contract:{contract}"]["layers"].split("\n")
+        return [set(re.split(r"\s*[|:]\s*", line)) for line in lines if line]
+
+    return [("", groups("down")), ("newel.", groups("rooms"))]
+
+
+def points_up(importer: str, imported: str) -> bool:
+    for prefix, groups in layers():
+        place = {name: number for number, group in enumerate(groups) for name in group}
+        here, there = (
+            place.get(name.removeprefix(prefix).partition(".")[0]) if name.startswith(prefix) else None
+            for name in (importer, imported)
+        )
+        if here is not None and there is not None and there < here:
+            return True
+    return False
+
+
+def test_deferred_imports_point_down_too() -> None:
+    edges = {
+        (name_of(path), module)
+        for folder in FOLDERS
+        for path, tree in modules(folder).items()
+        for module, _ in deferred_imports(tree)
+    }
+    assert len(edges) > 50
+    assert {edge for edge in edges if points_up(*edge)} == set(UPWARD)
+
+
+def test_an_arrow_up_is_found() -> None:
+    assert points_up("newel_kernel._internal.loop", "newel.agents")
+    assert points_up("newel.agents.llm_agent", "newel.cli.main")
+    assert not points_up("newel.cli.main", "newel.agents.llm_agent")
+    assert not points_up("newel.cli.main", "newel.cli.group")
+
+
+def test_deferred_imports_name_what_exists() -> None:
+    for folder in FOLDERS:
+        for path, tree in modules(folder).items():
+            for module, name in deferred_imports(tree):
+                assert module, f"{shown(path)}, {name}: both arguments of deferred() must be literals"
+                assert hasattr(import_module(module), name), f"{shown(path)}: {module} has no {name}"
+
+
+def test_modules_of_ours_are_imported_by_statements_or_deferred() -> None:
+    """An import by a text that no test reads could point anywhere."""
+    packages = tuple({name.partition(".")[0] for folder in FOLDERS for name in map(name_of, modules(folder))})
+    expect_none(
+        f"{shown(path)}:{call.lineno} imports {text.value} by its text"
+        for folder in FOLDERS
+        for path, tree in modules(folder).items()
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("import_module")
+        for argument in call.args
+        for text in ast.walk(argument)
+        if isinstance(text, ast.Constant) and isinstance(text.value, str) and text.value.startswith(packages)
+    )
+
+
 @pytest.mark.parametrize("folder", FOLDERS, ids=shown)
 def test_no_ring_of_modules_is_large(folder: Path) -> None:
     expect_none(" <-> ".join(sorted(ring)) for ring in rings(folder) if len(ring) > RING)
 
 
 def rings(folder: Path) -> list[list[str]]:
-    """The groups of modules that import each other, counting imports for type checkers."""
-    root = folder if folder == CONTRIB else folder.parent
-    trees = {".".join(path.relative_to(root).with_suffix("").parts): tree for path, tree in modules(folder).items()}
+    """The groups of modules that import each other, counting deferred imports and those for type checkers."""
+    trees = {name_of(path): tree for path, tree in modules(folder).items()}
     names = {name.removesuffix(".__init__") for name in trees}
     graph: dict[str, set[str]] = {}
     for name, tree in trees.items():
         if not name.endswith("__init__"):  # a face names what is inside it
-            targets = {one for module, item in imports(tree) for one in (f"{module}.{item}", module) if one in names}
+            targets = {
+                one for module, item in every_import(tree) for one in (f"{module}.{item}", module) if one in names
+            }
             graph[name] = targets - {name}
     return [group for group in components(graph) if len(group) > 1]
 

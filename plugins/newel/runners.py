@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import newel_compose
@@ -13,6 +12,7 @@ from newel import artifacts, memory, runs, sessions
 from newel.contexts.arguments import listed_plugins
 from newel.contexts.base_runner import BaseRunner
 from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Event, RunConfig, Session
+from newel_types import deferred
 
 if TYPE_CHECKING:
     from newel.apps.app import App
@@ -23,12 +23,16 @@ if TYPE_CHECKING:
 
 __all__ = ["InMemoryRunner", "Runner"]
 
+#: The rooms of graphs and of summaries load with the first that is asked for.
+_as_agent = deferred("newel.workflow.root_run", "as_agent")
+_summary_of = deferred("newel.flows.compaction", "summary_of")
+
 
 def as_root(node: Any) -> BaseAgent:
     """The agent that runs `node`; it may be `node` itself."""
     if isinstance(node, BaseAgent):
         return node
-    agent: BaseAgent = import_module("newel.workflow.root_run").as_agent(node)
+    agent: BaseAgent = _as_agent()(node)
     return agent
 
 
@@ -239,7 +243,7 @@ class Runner(BaseRunner):
             if self.claims is not None and self._store.leases is not None:
                 await self._store.leases.take(session)  # before the model is paid for
             ctx = self.new_context(session, RunConfig(), None, None)
-            event: Event | None = await import_module("newel.flows.compaction").summary_of(ctx, keep)
+            event: Event | None = await _summary_of()(ctx, keep)
             return None if event is None else await self.session_service.append_event(session, event)
         finally:
             await self._end(session, None, None)

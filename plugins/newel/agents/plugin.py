@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from functools import partial
-from importlib import import_module
-
 from newel.agents import kinds
 from newel.agents.kinds import AgentType
 from newel_kernel import Descriptor, Kind, hookimpl
+from newel_types import deferred
 
-_MODULES = {
-    "LangGraphAgent": "newel.agents.langgraph_agent",
-    "LlmAgent": "newel.agents.llm_agent",
-    "Agent": "newel.agents.llm_agent",
-    "SequentialAgent": "newel.agents.sequential_agent",
-    "LoopAgent": "newel.agents.loop_agent",
-    "ParallelAgent": "newel.agents.parallel_agent",
-    "Workflow": "newel.workflow",
+_TYPES = {
+    "LangGraphAgent": deferred("newel.agents.langgraph_agent", "LangGraphAgent"),
+    "LlmAgent": deferred("newel.agents.llm_agent", "LlmAgent"),
+    "Agent": deferred("newel.agents.llm_agent", "Agent"),
+    "SequentialAgent": deferred("newel.agents.sequential_agent", "SequentialAgent"),
+    "LoopAgent": deferred("newel.agents.loop_agent", "LoopAgent"),
+    "ParallelAgent": deferred("newel.agents.parallel_agent", "ParallelAgent"),
 }
-
-
-def _load(name: str) -> object:
-    return getattr(import_module(_MODULES[name]), name)
 
 
 @hookimpl
@@ -32,5 +25,5 @@ def register_kinds() -> list[Kind[Descriptor]]:
 
 @hookimpl
 def register_agent_types() -> list[AgentType]:
-    """The LLM agent (and its alias), the composite agents, workflows, and LangGraph's graphs as agents."""
-    return [AgentType(name=name, load=partial(_load, name)) for name in _MODULES]
+    """The LLM agent (and its alias), the composite agents, and LangGraph's graphs as agents."""
+    return [AgentType(name=name, load=load) for name, load in _TYPES.items()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,6 +12,10 @@ from newel.agents.context_cache_config import ContextCacheConfig
 from newel.apps.configs import EventsCompactionConfig, ResumabilityConfig
 from newel.errors.misspelt_fields import with_suggestions
 from newel_kernel import BaseAgent
+from newel_types import deferred
+
+#: The compiler of files makes an App, so it lies above this module.
+_app_fields: Callable[[], Callable[[Path], dict[str, Any]]] = deferred("newel.files", "app_fields")
 
 __all__ = ["App", "EventsCompactionConfig", "ResumabilityConfig"]
 
@@ -53,5 +56,4 @@ class App(BaseModel):
         The file is an agent file (the app then has the agent's name), or it holds the fields of App, and `root_agent`
         names an agent file in the same folder.
         """
-        files = import_module("newel.files")  # its compiler makes an App, so it lies above this module
-        return cls(**files.app_fields(Path(config_path)))
+        return cls(**_app_fields()(Path(config_path)))

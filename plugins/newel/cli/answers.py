@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
 from newel.cli.conversation import Conversation
@@ -15,10 +14,13 @@ from newel.questions.confirmation import UnusableAnswerError, read_answer
 from newel.questions.question import Kind, Question
 from newel.questions.values import answer_value
 from newel_kernel import BaseTool, BaseToolset, ConfigurationError, Json
-from newel_types import Content, FunctionCall, Part
+from newel_types import Content, FunctionCall, Part, deferred
 
 _YES, _NO = ("y", "yes"), ("n", "no")
 Responses = Sequence[tuple[Question, Mapping[str, object]]]
+
+#: The room of credentials loads with the first question that asks for one.
+_variable = deferred("newel.cli.credential_answers", "variable")
 
 
 def check_answers(answers: Sequence[str], session: str | None) -> dict[str, str]:
@@ -58,10 +60,9 @@ async def answers_to(conversation: Conversation, texts: Mapping[str, str]) -> Co
 
 
 def _no_credential(question: Question, conversation: Conversation) -> str:
-    variable = import_module("newel.cli.credential_answers").variable
     return (
         f"--answer {question.id}: a credential is not taken from the command line, where the shell's history keeps "
-        f"it; answer in `{conversation.command('chat')}`, or set {variable(question, conversation)} and send the "
+        f"it; answer in `{conversation.command('chat')}`, or set {_variable()(question, conversation)} and send the "
         f"message again"
     )
 

@@ -11,7 +11,6 @@ import shlex
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from newel.runners import Runner
 from newel.sessions.kinds import SessionBackend
 from newel_compose import Composition, Distribution, extend, load_yaml, read_text, sqlite_path, without_password
 from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Json, check_tree, seam
+from newel_types import deferred
 
 FOLDER = Path(".newel")
 _USER = "user"
@@ -34,6 +34,9 @@ _SHORT = re.compile(r"[0-9a-f]{8}[0-9a-f-]{0,27}")
 _WHOLE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _CONTINUE = f"{__name__}.continue"
 _BUILT_IN = Path(str(distributions.__file__)).parent
+
+#: What looks into a store makes a conversation's store, so it lies above this module.
+_in_store = deferred("newel.cli.stored", "in_store")
 
 Function = Callable[..., Any]
 
@@ -141,9 +144,7 @@ def _last_session(composition: Composition, source: AgentSource, options: Option
     """The id of the user's session that was used last."""
     if options.session is not None:
         raise ConfigurationError("give either --session or --continue, not both")
-    listed = import_module("newel.cli.stored").in_store(
-        composition, source, options.user, options.sessions, lambda stored: stored.listed()
-    )
+    listed = _in_store()(composition, source, options.user, options.sessions, lambda stored: stored.listed())
     if not listed:
         raise ConfigurationError(f"the user {options.user!r} has no session with {source.name!r}; leave out --continue")
     return str(listed[0].id)
@@ -151,8 +152,7 @@ def _last_session(composition: Composition, source: AgentSource, options: Option
 
 def _whole_id(begin: str, composition: Composition, source: AgentSource, options: Options) -> str:
     """The id of the user's session that begins with `begin`; else `begin`, for a new session may have any id."""
-    in_store = import_module("newel.cli.stored").in_store
-    listed = in_store(composition, source, options.user, options.sessions, lambda stored: stored.listed())
+    listed = _in_store()(composition, source, options.user, options.sessions, lambda stored: stored.listed())
     ids = [str(one.id) for one in listed]
     matches = [begin] if begin in ids else [id_ for id_ in ids if id_.startswith(begin) and _WHOLE.fullmatch(id_)]
     if len(matches) > 1:

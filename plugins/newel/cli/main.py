@@ -5,10 +5,16 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from importlib import import_module
 
 from newel.cli.debugging import take_option
 from newel.cli.key_file import path as key_file
+from newel_types import deferred
+
+#: They load while the collector of garbage rests.
+_load_keys = deferred("newel.cli.key_store", "load")
+_start = deferred("newel.cli.startup", "start")
+_cli = deferred("newel.cli.group", "cli")
+_leave = deferred("newel.cli.leaving", "leave")
 
 
 def main() -> None:
@@ -16,7 +22,7 @@ def main() -> None:
     try:
         _main()
     except SystemExit as ended:
-        import_module("newel.cli.leaving").leave(ended)
+        _leave()(ended)
     except KeyboardInterrupt:  # while it started
         sys.exit("Aborted!")
 
@@ -35,9 +41,9 @@ def _main() -> None:
     # Imports and composition make many objects and drop few: collecting meanwhile is a third of the start-up time.
     gc.disable()
     if key_file().exists():
-        import_module("newel.cli.key_store").load()
-    startup = import_module("newel.cli.startup").start()
-    cli = import_module("newel.cli.group").cli
+        _load_keys()()
+    startup = _start()()
+    cli = _cli()
     gc.freeze()
     gc.enable()
     cli(prog_name="newel", obj=startup)

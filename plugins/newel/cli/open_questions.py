@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 from newel.cli.conversation import Conversation
 from newel.questions.question import Kind, Question, open_questions
 from newel_kernel import Log
+from newel_types import deferred
 
 #: Part of the default hint of a tool: it says how a program answers, which does not help a person.
 _FOR_PROGRAMS = "by responding with a FunctionResponse"
+#: The room of credentials loads with the first question that asks for one.
+_credential_lines = deferred("newel.cli.credential_answers", "description_of")
+_credential_variable = deferred("newel.cli.credential_answers", "variable")
 
 
 async def questions_of(conversation: Conversation) -> list[Question] | None:
@@ -34,7 +37,7 @@ def description_of(question: Question) -> list[str]:
         more = {"payload": question.payload, "as JSON schema": question.schema}
         return [_text(question.hint or "input is asked for"), *_more(more)]
     if question.kind is Kind.CREDENTIAL:
-        lines: list[str] = import_module("newel.cli.credential_answers").description_of(question)
+        lines: list[str] = _credential_lines()(question)
         return [_visible(line) for line in lines]
     if question.options:
         return [f"{question.name}:", *(f"{n}) {_text(option)}" for n, option in enumerate(question.options, 1))]
@@ -45,7 +48,7 @@ def waiting_line(question: Question, conversation: Conversation) -> str:
     """The question on one line, with its id and the command that answers it."""
     what = "; ".join(description_of(question))
     if question.kind is Kind.CREDENTIAL:
-        variable = import_module("newel.cli.credential_answers").variable(question, conversation)
+        variable = _credential_variable()(question, conversation)
         command = f"{conversation.command('chat')} (or set {variable} and send the message again)"
     else:
         command = f"{conversation.command('run', '--answer', f'{question.id}={_example(question)}')}{_or(question)}"

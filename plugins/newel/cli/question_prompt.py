@@ -14,7 +14,10 @@ from newel.cli.terminal import say
 from newel.events.text import one_line
 from newel.questions.question import Kind, Question
 from newel_kernel import ConfigurationError, Json
-from newel_types import Content
+from newel_types import Content, deferred
+
+#: The room of credentials loads with the first question that asks for one.
+_ask_credential = deferred("newel.cli.credential_answers", "ask")
 
 
 class Lines(Protocol):
@@ -67,7 +70,7 @@ class QuestionPrompt:
 
     async def _answer(self, question: Question) -> Json | None:
         if question.kind is Kind.CREDENTIAL:
-            response: Json | None = await import_module("newel.cli.credential_answers").ask(question, self._read)
+            response: Json | None = await _ask_credential()(question, self._read)
             return response
         approval = question.kind is Kind.APPROVAL
         label = "  [y]es / [n]o / [e]dit> " if approval else "  answer> "

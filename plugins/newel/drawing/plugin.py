@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from newel.drawing import kinds
 from newel.drawing.kinds import Display
 from newel_kernel import BaseAgent, Descriptor, Kind, hookimpl
+from newel_types import deferred
+
+_mime_bundle = deferred("newel.drawing.notebook", "mime_bundle")
 
 
 def _show(agent: BaseAgent, **options: object) -> object:
-    return import_module("newel.drawing.notebook").mime_bundle(agent, **options)
+    return _mime_bundle()(agent, **options)
 
 
 @hookimpl

@@ -7,10 +7,10 @@ does not import them. A plugin of the group ``newel.plugins`` may add them, too.
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 import newel_compose
+from newel.evaluation.kinds import Metric
 from newel_kernel import CompositionError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def evaluation_composition(distribution: str | None = None) -> Composition:
 def brought_by(name: str) -> str:
     """The installed plugin that provides a metric which this folder's distribution leaves out; empty: none does."""
     try:
-        owned = evaluation_composition("standard").registry.owned(import_module("newel.evaluation.kinds").Metric)
+        owned = evaluation_composition("standard").registry.owned(Metric)
     except CompositionError:  # what is wrong with it is no answer to this question
         return ""
     if name not in owned:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from newel.models.kinds import ModelProvider
 from newel_kernel import hookimpl
+from newel_types import deferred
 
 if TYPE_CHECKING:
     from newel_kernel import BaseLlm
 
+_create = deferred("newel.models.test_model", "create")
+
 
 def create(address: str) -> BaseLlm:
     """The tool-calling test model."""
-    model: BaseLlm = import_module("newel.models.test_model").create(address)
+    model: BaseLlm = _create()(address)
     return model
 
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from importlib import import_module
 
 from newel.planners import kinds
 from newel.planners.kinds import Planner
 from newel_kernel import Descriptor, Kind, hookimpl
+from newel_types import deferred
 
-_MODULES = {
-    "BuiltInPlanner": "newel.planners.built_in_planner",
-    "PlanReActPlanner": "newel.planners.plan_re_act_planner",
+_PLANNERS = {
+    "BuiltInPlanner": deferred("newel.planners.built_in_planner", "BuiltInPlanner"),
+    "PlanReActPlanner": deferred("newel.planners.plan_re_act_planner", "PlanReActPlanner"),
 }
 
 
-def _create(name: str, /, **settings: object) -> object:
-    return getattr(import_module(_MODULES[name]), name)(**settings)
+def _create(load: Callable[[], Callable[..., object]], /, **settings: object) -> object:
+    return load()(**settings)
 
 
 @hookimpl
@@ -28,4 +29,4 @@ def register_kinds() -> list[Kind[Descriptor]]:
 @hookimpl
 def register_planners() -> list[Planner]:
     """The planners, by the names of their classes."""
-    return [Planner(name=name, create=partial(_create, name)) for name in _MODULES]
+    return [Planner(name=name, create=partial(_create, load)) for name, load in _PLANNERS.items()]

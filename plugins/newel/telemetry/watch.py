@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from contextlib import AbstractContextManager
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from newel.telemetry.source import Source
 from newel_kernel import Observer, Operation, Signal
+from newel_types import deferred
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _TRACE, _METRICS = "opentelemetry.trace", "opentelemetry.metrics"
 _loaded = sys.modules
+
+_recorder = deferred("newel.telemetry.recorder", "Recorder")
 
 
 class Watch:
@@ -48,8 +50,7 @@ class Watch:
 
     def _records(self) -> Recorder:
         if self._recorder is None:
-            recorder = import_module("newel.telemetry.recorder").Recorder
-            self._recorder = recorder(self._settings, self._tracers, self._meters)
+            self._recorder = _recorder()(self._settings, self._tracers, self._meters)
         return self._recorder
 
     def _notify(self, signal: Signal) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable
-from importlib import import_module
 
 from pydantic import BaseModel, Field
 
 from newel.contexts.invocation_context import full_invocation
 from newel.questions.provisional import is_provisional
 from newel_kernel import Epilogue, InvocationContext, Json, Key, hookimpl
+from newel_types import deferred
 
 PLUGIN = "agent_calls"
 
@@ -18,6 +18,10 @@ PLUGIN = "agent_calls"
 ENDED: Key[list[tuple[str, str]]] = Key("ended agent calls", list)
 #: In the invocation of an agent that runs as a tool: how many agents run around it.
 DEPTH: Key[int] = Key("depth of agent calls")
+
+
+#: Loads with the first agent that runs as a tool.
+_derived_session_id = deferred("newel.tools.agent_call", "derived_session_id")
 
 
 class Settings(BaseModel, extra="forbid", defer_build=True):
@@ -54,7 +58,7 @@ async def _delete(ctx: InvocationContext) -> None:
 
 async def _leftovers(ctx: InvocationContext, results: Counter[str | None]) -> AsyncIterator[tuple[str, str]]:
     """The sessions that still exist of calls with results, each with its call's id."""
-    derived_session_id = import_module("newel.tools.agent_call").derived_session_id
+    derived_session_id = _derived_session_id()
     where: Json = {"app_name": ctx.app_name, "user_id": ctx.user_id}
     for event in full_invocation(ctx).get_events(current_invocation=True):
         long_running = event.long_running_tool_ids or ()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -13,6 +11,7 @@ from pydantic import BaseModel, Field
 from newel import tools
 from newel.tools.kinds import ToolAdapter, ToolFactory
 from newel_kernel import BaseAgent, BaseTool, Json, hookimpl
+from newel_types import deferred
 
 #: Ready tools and functions, by their public names.
 _READY = (
@@ -44,12 +43,8 @@ def _ready(name: str) -> object:
     return getattr(tools, name)
 
 
-def _langchain() -> ModuleType:
-    return import_module("newel.tools.langchain_tool")
-
-
-def _web_page() -> object:
-    return import_module("newel.tools.load_web_page").load_web_page  # the package's own name for it is the module
+_looks_like_langchain = deferred("newel.tools.langchain_tool", "looks_like")
+_web_page = deferred("newel.tools.load_web_page", "load_web_page")  # the package's own name for it is the module
 
 
 # An agent file's arguments are read as these signatures say.
@@ -98,7 +93,7 @@ def register_tool_adapters() -> list[ToolAdapter]:
 
     def accepts(entry: object) -> bool:
         # Called for every function as well: the module loads only for what can be such a tool.
-        return hasattr(entry, "args_schema") and bool(_langchain().looks_like(entry))
+        return hasattr(entry, "args_schema") and bool(_looks_like_langchain()(entry))
 
     def adapt(entry: object) -> BaseTool:
         return tools.LangchainTool(entry)

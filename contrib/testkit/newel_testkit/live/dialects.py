@@ -7,10 +7,11 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any, ClassVar
 from unittest import mock
 
+from newel.models.google.gemini import Gemini
+from newel.models.openai import OpenAILlm
 from newel_kernel import BaseLlm, Json
 from newel_testkit.live import gemini_messages, openai_messages
 from newel_testkit.live.connection import ScriptStep
@@ -104,7 +105,7 @@ class GeminiDialect(Dialect):
 
     def model(self, server: LiveServer, **options: Any) -> BaseLlm:
         """See `Dialect`."""
-        model: BaseLlm = import_module("newel.models.google.gemini").Gemini(model="gemini-live-2.5-flash", **options)
+        model: BaseLlm = Gemini(model="gemini-live-2.5-flash", **options)
         return model
 
     def variables(self, server: LiveServer) -> dict[str, str]:
@@ -170,7 +171,7 @@ class OpenAIDialect(Dialect):
 
     def model(self, server: LiveServer, **options: Any) -> BaseLlm:
         """See `Dialect`."""
-        model: BaseLlm = import_module("newel.models.openai").OpenAILlm(model="gpt-realtime", **options)
+        model: BaseLlm = OpenAILlm(model="gpt-realtime", **options)
         return model
 
     def variables(self, server: LiveServer) -> dict[str, str]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import click
 
-#: Sub-commands, each with its module.
+from newel_types import deferred
+
 _COMMANDS = {
-    "compare": "compare",
-    "metrics": "metrics",
-    "report": "report",
-    "run": "running",
+    "compare": deferred("newel.cli.evaluation.compare", "command"),
+    "metrics": deferred("newel.cli.evaluation.metrics", "command"),
+    "report": deferred("newel.cli.evaluation.report", "command"),
+    "run": deferred("newel.cli.evaluation.running", "command"),
 }
 
 
@@ -32,7 +31,7 @@ class EvalGroup(click.Group):
         """A sub-command, loaded."""
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = import_module(f"newel.cli.evaluation.{_COMMANDS[cmd_name]}").command
+        command: click.Command = _COMMANDS[cmd_name]()
         return command
 
 

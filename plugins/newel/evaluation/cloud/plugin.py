@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from newel.evaluation.kinds import EvalStorage, JudgeBackend
 from newel_kernel import ConfigurationError, hookimpl
+from newel_types import deferred
 
 if TYPE_CHECKING:
     from newel.evaluation.storage.eval_set_results_manager import EvalSetResultsManager
     from newel.evaluation.storage.eval_sets_manager import EvalSetsManager
 
+_sets = deferred("newel.evaluation.cloud.gcs_eval_sets_manager", "GcsEvalSetsManager")
+_results = deferred("newel.evaluation.cloud.gcs_eval_set_results_manager", "GcsEvalSetResultsManager")
 _SINGLE = ("safety_v1", "response_evaluation_score")
 _WHOLE = ("multi_turn_task_success_v1", "multi_turn_trajectory_quality_v1", "multi_turn_tool_use_quality_v1")
 
@@ -22,7 +24,7 @@ def register_judge_backends() -> list[JudgeBackend]:
     return [
         JudgeBackend(
             name="vertex",
-            load=_vertex,
+            load=deferred("newel.evaluation.cloud.vertex", "VertexEvaluator"),
             metrics=(*_SINGLE, *_WHOLE),
             description="The evaluation service of Vertex AI: GOOGLE_CLOUD_PROJECT, GOOGLE_CLOUD_LOCATION.",
         )
@@ -35,13 +37,8 @@ def register_eval_storages() -> list[EvalStorage]:
     return [EvalStorage(name="gs", open=_bucket, description="gs://bucket: Google Cloud Storage.")]
 
 
-def _vertex() -> Any:
-    return import_module("newel.evaluation.cloud.vertex").VertexEvaluator
-
-
 def _bucket(uri: str) -> tuple[EvalSetsManager, EvalSetResultsManager]:
     name = uri.removeprefix("gs://").rstrip("/")
     if not name or "/" in name:
         raise ConfigurationError(f"{uri!r} names no bucket: write gs://BUCKET")
-    sets = import_module("newel.evaluation.cloud.gcs_eval_sets_manager").GcsEvalSetsManager(name)
-    return sets, import_module("newel.evaluation.cloud.gcs_eval_set_results_manager").GcsEvalSetResultsManager(name)
+    return _sets()(name), _results()(name)

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 import newel
@@ -24,7 +23,7 @@ from newel.evaluation.inference.turn_recording import (
 from newel.evaluation.service.base_eval_service import InferenceResult, InferenceStatus
 from newel.evaluation.simulation.user_simulator import Status, UserSimulator
 from newel_kernel import BaseAgent, BaseSessionService, Event, RunConfig, Session, seam
-from newel_types import Content
+from newel_types import Content, deferred
 
 if TYPE_CHECKING:
     from newel.apps.app import App
@@ -38,6 +37,9 @@ DEFAULT_USER = "test_user_id"
 SESSION_PREFIX = "adk-eval-session-"
 #: Sends a message to the agent; returns the turn and its events, including the user's.
 Turn = Callable[[Content], Awaitable[tuple[Invocation, Sequence[Event]]]]
+
+#: The driver of live connections loads with the first of them.
+_live_conversation = deferred("newel.evaluation.inference.live_inference", "live_conversation")
 
 
 @dataclass(slots=True)
@@ -152,9 +154,7 @@ async def _converse(turn: Turn, simulator: UserSimulator) -> list[Invocation]:
 async def _converse_live(
     runner: Runner, user: str, session_id: str, simulator: UserSimulator, seconds: float
 ) -> list[Invocation]:
-    # The driver of live connections loads with the first of them.
-    live = import_module("newel.evaluation.inference.live_inference")
-    async with live.live_conversation(runner, user, session_id, seconds) as conversation:
+    async with _live_conversation()(runner, user, session_id, seconds) as conversation:
         return await _converse(conversation.turn, simulator)
 
 

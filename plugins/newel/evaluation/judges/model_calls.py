@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from contextvars import ContextVar
 from functools import cache
-from importlib import import_module
 from typing import Any, Protocol
 
 import newel_compose
 import newel_types
+from newel.models.kinds import model_of
 from newel_kernel import BaseLlm, BaseTool, Chains, LlmRequest, LlmResponse, ModelError
 from newel_types import Content, GenerateContentConfig, Part
 
@@ -89,8 +89,7 @@ async def ask(
 async def send(request: LlmRequest) -> LlmResponse:
     """Ask the model that the request names."""
     address = request.model or ""
-    # Loads with the first call: an evaluation without judges does not need it.
-    model: BaseLlm = import_module("newel.models.kinds").model_of(chains.get() or newel_compose.compose_once(), address)
+    model: BaseLlm = model_of(chains.get() or newel_compose.compose_once(), address)
     request.model = model.model
     last: LlmResponse | None = None
     async with aclosing(model.generate_content_async(request)) as answers:

@@ -6,7 +6,6 @@ import hashlib
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from newel.evaluation.plugins import brought_by
 from newel.evaluation.runs.options import RunOptions
 from newel.evaluation.simulation.user_simulator_provider import UserSimulatorProvider
 from newel.evaluation.storage.files import problems_of
+from newel.models.kinds import model_of
 from newel_kernel import ConfigurationError, ModelError, did_you_mean
 
 _log = logging.getLogger(__name__)
@@ -113,7 +113,7 @@ class Plan:
         if self.options.cassette in (None, "record"):
             for judge in judges:
                 try:
-                    import_module("newel.models.kinds").model_of(self.stage.composition, judge)
+                    model_of(self.stage.composition, judge)
                 except ModelError as error:
                     yield f"the judge {judge!r} cannot be asked: {error}"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
-from importlib import import_module
 from typing import ClassVar
 
 from pydantic import PrivateAttr
@@ -24,9 +23,16 @@ from newel.models.wire.limits import Limits, offline_reason
 from newel.models.wire.service import Service
 from newel.models.wire.sockets import check_websockets, socket_options
 from newel_kernel import BaseLlmConnection, LlmRequest, LlmResponse, ModelCapabilities
-from newel_types import GenerateContentResponse, SpeechConfig
+from newel_types import GenerateContentResponse, SpeechConfig, deferred
 
 Responses = AsyncGenerator[LlmResponse, None]
+
+#: Each loads with the first request that needs it.
+_check_interactions = deferred("newel.models.google.interactions.api", "check")
+_interactions = deferred("newel.models.google.interactions.api", "responses")
+_cached_responses = deferred("newel.models.google.caches", "cached_responses")
+_live_target = deferred("newel.models.google.live.connection", "Target")
+_live_opened = deferred("newel.models.google.live.connection", "opened")
 
 #: Fields that the SDK adds to a response for itself.
 _SDK_FIELDS = {"sdk_http_response", "parsed", "automatic_function_calling_history"}
@@ -92,7 +98,7 @@ class Gemini(RemoteLlm):
         """Raise a ModelError if the SDK or the key is missing."""
         backend.check(self.model, self.on_vertex, self.base_url, self.project)
         if self.use_interactions_api:
-            import_module("newel.models.google.interactions.api").check(self.model)
+            _check_interactions()(self.model)
 
     async def _answers(self, request: LlmRequest, stream: bool) -> Responses:
         """Closing the generator closes the HTTP response."""
@@ -102,12 +108,10 @@ class Gemini(RemoteLlm):
         connection = Connection(client.sdk, replace(client.service, model=name))
         with connection.service.translated():
             if self.use_interactions_api:
-                api = import_module("newel.models.google.interactions.api")
-                answer = api.responses(connection, request, name, vertex=self.on_vertex, stream=stream)
+                answer = _interactions()(connection, request, name, vertex=self.on_vertex, stream=stream)
             elif request.stash.get(CACHE_CONFIG, None) is not None:
                 own = request.model_copy(update={"model": name})
-                caches = import_module("newel.models.google.caches")  # imported only if caching is requested
-                answer = caches.cached_responses(
+                answer = _cached_responses()(
                     connection.sdk, own, lambda prepared: self._sent(connection, prepared, name, stream)
                 )
             else:
@@ -132,8 +136,7 @@ class Gemini(RemoteLlm):
         client = await self._live_clients.client(lambda: self._connect(limits, live=True))
         subject = LlmRequest(model=llm_request.model)
         dialect = Dialect.of(self.capabilities_for(llm_request), vertex=self.on_vertex)
-        live = import_module("newel.models.google.live.connection")
-        target = live.Target(
+        target = _live_target()(
             replace(client.service, model=name),
             dialect,
             self.speech_config,
@@ -141,7 +144,7 @@ class Gemini(RemoteLlm):
             self.confirm_input,
             lambda setting, text: self.say_once(subject, setting, text),
         )
-        async with live.opened(client.sdk.aio.live, target, llm_request) as connection:
+        async with _live_opened()(client.sdk.aio.live, target, llm_request) as connection:
             yield connection
 
     async def aclose(self) -> None:

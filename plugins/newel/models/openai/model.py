@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from importlib import import_module
 from urllib.parse import urlsplit
 
 from pydantic import Field, PrivateAttr, SecretStr
@@ -24,9 +23,14 @@ from newel.models.wire.secrets import environment_headers, header_secrets
 from newel.models.wire.service import Service
 from newel.models.wire.sockets import check_websockets, socket_options
 from newel_kernel import BaseLlmConnection, Json, LlmRequest, ModelCapabilities, ModelError
+from newel_types import deferred
 
 DEFAULT_MODEL = "gpt-5-mini"
 TRANSCRIPTION_MODEL = "gpt-4o-mini-transcribe"
+
+#: They load with the first live connection.
+_realtime_target = deferred("newel.models.openai.realtime.connection", "Target")
+_realtime_opened = deferred("newel.models.openai.realtime.connection", "opened")
 
 
 class OpenAIModel(RemoteLlm):
@@ -121,11 +125,10 @@ class OpenAIModel(RemoteLlm):
         options = socket_options(limits, self.frame_bytes)
         if url.scheme == "https":
             options["ssl"] = ssl_context(http_library())
-        realtime = import_module("newel.models.openai.realtime.connection")
-        target = realtime.Target(
+        target = _realtime_target()(
             service, self._tool_names, self.transcription_model, self.frame_bytes, options, self._report(request)
         )
-        async with realtime.opened(sdk, target, request) as connection:
+        async with _realtime_opened()(sdk, target, request) as connection:
             yield connection
 
     def _service(self, request: LlmRequest, endpoint: Endpoint) -> Service:

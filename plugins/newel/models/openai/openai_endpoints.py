@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, field_validator
@@ -12,6 +11,7 @@ from pydantic import BaseModel, field_validator
 from newel.models import openai
 from newel.models.kinds import ModelProvider
 from newel_kernel import hookimpl
+from newel_types import deferred
 
 if TYPE_CHECKING:
     from newel.models.openai.profiles import Profile
@@ -22,6 +22,8 @@ _BUILT_IN = {
     "vllm": "vLLM's server",
     "openrouter": "OpenRouter",
 }
+
+_profile_of = deferred("newel.models.openai.profiles", "profile_of")
 
 
 class Settings(BaseModel, extra="forbid", defer_build=True):
@@ -68,5 +70,5 @@ def _create(endpoint: str, profile: Callable[[], Profile], address: str) -> Base
 
 
 def _profile(name: str, fields: Mapping[str, Any]) -> Profile:
-    profile: Profile = import_module("newel.models.openai.profiles").profile_of(name, fields)
+    profile: Profile = _profile_of()(name, fields)
     return profile
