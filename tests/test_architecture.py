@@ -28,7 +28,7 @@ NEEDS = {
     "newel_compose": {"newel_kernel", "newel_types", "pluggy", "pydantic", "stevedore", "yaml"},
 }
 #: Alarms, not targets: nine in ten modules and functions stay well below the first figure, and none passes the second.
-MODULE_LINES, FUNCTION_LINES = (260, 600), (25, 60)
+MODULE_LINES, FUNCTION_LINES = (250, 600), (25, 60)
 #: Modules that import each other, also for type checkers only: a ring is one module that was cut in the wrong place.
 RING = 5
 

@@ -211,7 +211,7 @@ def test_a_plugin_fills_a_kind_that_another_one_declares(installed: Installed) -
     assert records["hall"]["hooks"] == ["register_kinds", "register_request_processors"]
     assert records["english"]["hooks"] == ["register_greetings"]
     why = json.loads(installed.newel("plugins", "why", "english"))
-    assert why["provides"] == [{"kind": "Greeting", "name": "english"}]
+    assert why["provides"] == [{"kind": "Greeting", "name": "english", "address": "greetings/english"}]
     assert "Begin with: Good day." in instruction(installed)
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeVar, cast, overload
 
 from newel_compose import Backend, Factory
-from newel_kernel import Chains, ConfigurationError, Key, Settings, hookspec
+from newel_kernel import Chains, ConfigurationError, Descriptor, Key, Settings, Stage, hookspec
 
 if TYPE_CHECKING:
-    from newel.auth.base_auth_provider import BaseAuthProvider  # noqa: F401 - a class below names it
+    from newel.auth.base_auth_provider import BaseAuthProvider
     from newel.auth.credential_service.base_credential_service import BaseCredentialService  # noqa: F401 - likewise
     from newel.auth.exchanger.base_credential_exchanger import BaseCredentialExchanger
     from newel.auth.refresher.base_credential_refresher import BaseCredentialRefresher
@@ -36,15 +36,27 @@ class Maker(Factory, Generic[T]):
 
     def instance(self, chains: Chains) -> T:
         """The object from `create`, which is called once for each composition."""
-        instances = chains.stash.setdefault(_INSTANCES, {})
-        key = (type(self), self.name)
-        if key not in instances:
-            instances[key] = self.create()
-        return cast("T", instances[key])
+        return _made(chains, self, self.create)
 
 
-class AuthProvider(Maker["BaseAuthProvider"]):
-    """`create` gives a provider of credentials for its `supported_auth_schemes`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthProvider(Stage):
+    """`create` gives a provider of credentials for its `supported_auth_schemes`. The order says who is asked first."""
+
+    create: Callable[[], BaseAuthProvider]
+    description: str = ""
+
+    def instance(self, chains: Chains) -> BaseAuthProvider:
+        """The provider from `create`, which is called once for each composition."""
+        return _made(chains, self, self.create)
+
+
+def _made(chains: Chains, item: Descriptor, create: Callable[[], T]) -> T:
+    instances = chains.stash.setdefault(_INSTANCES, {})
+    key = (type(item), item.name)
+    if key not in instances:
+        instances[key] = create()
+    return cast("T", instances[key])
 
 
 class CredentialExchanger(Maker["BaseCredentialExchanger"]):

@@ -57,7 +57,7 @@ def _of_plugins(chains: Chains) -> AuthProviderRegistry:
     registry = chains.stash.get(_OF_PLUGINS, None)
     if registry is None:
         registry = AuthProviderRegistry()
-        for maker in reversed(chains.registry.all(AuthProvider)):  # the one registered last is asked first
+        for maker in reversed(chains.registry.all(AuthProvider)):  # a registry asks the one registered last first
             registry.register(maker.instance(chains))
         chains.stash[_OF_PLUGINS] = registry
     return registry

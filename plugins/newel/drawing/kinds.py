@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from newel_compose import Factory
-from newel_kernel import Settings, hookspec
+from newel_kernel import Settings, Stage, hookspec
 
 
-class Display(Factory):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Display(Stage):
     """`create` gives the forms in which a notebook may show an agent, by MIME type.
 
     Its keywords `include` and `exclude` are the types to show, or to leave out; None or empty: no restriction.
+    Of two displays with a form of the same type the first in the order counts.
     """
+
+    create: Callable[..., Any]
+    description: str = ""
 
 
 @hookspec

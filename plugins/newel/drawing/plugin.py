@@ -17,7 +17,7 @@ def _show(agent: BaseAgent, **options: object) -> object:
 @hookimpl
 def register_kinds() -> list[Kind[Descriptor]]:
     """How notebooks show agents."""
-    return [Kind(kinds.Display, kinds.register_displays)]
+    return [Kind(kinds.Display, kinds.register_displays, order="displays", open_ended=True)]
 
 
 @hookimpl

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from newel_compose import Loader
-from newel_kernel import Descriptor, Settings, hookspec
+from newel_kernel import Descriptor, Settings, Stage, hookspec
 
 if TYPE_CHECKING:
     from newel.evaluation.cases.eval_case import EvalCase
@@ -89,7 +89,7 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PriceTable(Descriptor):
+class PriceTable(Stage):
     """Prices of models. `price` returns the price for a model's name, or None where the table has none."""
 
     price: Callable[[str], Price | None]
@@ -97,7 +97,7 @@ class PriceTable(Descriptor):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CaseSource(Descriptor):
+class CaseSource(Stage):
     """Reads cases of another format; `reads` says by name and content whether it can read a file."""
 
     reads: Callable[[str, str], bool]

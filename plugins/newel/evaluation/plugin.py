@@ -18,6 +18,6 @@ def register_kinds() -> list[Kind[Any]]:
         Kind(kinds.ArgumentMatcher, kinds.register_argument_matchers),
         Kind(kinds.SimulatedUser, kinds.register_user_simulators),
         Kind(kinds.ReportFormat, kinds.register_report_formats),
-        Kind(kinds.PriceTable, kinds.register_price_tables),
-        Kind(kinds.CaseSource, kinds.register_case_sources),
+        Kind(kinds.PriceTable, kinds.register_price_tables, order="price_tables", open_ended=True),
+        Kind(kinds.CaseSource, kinds.register_case_sources, order="case_sources", open_ended=True),
     ]

@@ -15,7 +15,6 @@ from newel.models.registry import LLMRegistry
 from newel_kernel import (
     Chains,
     ConfigurationError,
-    Descriptor,
     Key,
     LlmRequest,
     LlmResponse,
@@ -34,7 +33,7 @@ _MODELS = Key[dict[str, "BaseLlm"]]("models by address")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelProvider(Descriptor):
+class ModelProvider(Stage):
     """Makes models from addresses: ``name:rest``, or a bare name that one of `patterns` matches fully."""
 
     create: Callable[[str], BaseLlm]
@@ -44,6 +43,11 @@ class ModelProvider(Descriptor):
     description: str = ""
     #: Asked for a default only after all providers that are no fallback.
     fallback: bool = False
+
+    @property
+    def phase(self) -> int:
+        """Fallbacks come last."""
+        return int(self.fallback)
 
 
 #: What a policy does about an error.
@@ -187,8 +191,8 @@ def _plugin(chains: Chains, provider: ModelProvider) -> str:
 
 
 def default_model(chains: Chains) -> str:
-    """The address used where an agent names no model; fallbacks are asked last."""
-    for provider in sorted(chains.registry.all(ModelProvider), key=lambda provider: provider.fallback):
+    """The address used if an agent names no model: the first that a provider offers, in the order of providers."""
+    for provider in chains.registry.all(ModelProvider):
         if provider.default is not None and (address := provider.default()):
             return address
     raise ModelError(f"no model is set and no provider offers a default{chains.registry.why_missing(ModelProvider)}")

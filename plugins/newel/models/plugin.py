@@ -21,6 +21,6 @@ def register_settings() -> type[BaseModel]:
 def register_kinds() -> list[Kind[Any]]:
     """The providers of models, and the policies around them."""
     return [
-        Kind(kinds.ModelProvider, kinds.register_model_providers),
+        Kind(kinds.ModelProvider, kinds.register_model_providers, order="model_providers", open_ended=True),
         Kind(kinds.ModelPolicy, kinds.register_model_call_policies, order="model_chain"),
     ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from newel_compose import Factory
-from newel_kernel import BaseTool, Chains, ConfigurationError, Descriptor, Settings, hookspec
+from newel_kernel import BaseTool, Chains, ConfigurationError, Settings, Stage, hookspec
 
 
 class ToolFactory(Factory):
@@ -15,13 +15,18 @@ class ToolFactory(Factory):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolAdapter(Descriptor):
+class ToolAdapter(Stage):
     """Turns a foreign object in an agent's `tools` (such as a function) into a tool."""
 
     accepts: Callable[[object], bool]
     adapt: Callable[[Any], BaseTool]
     #: Asked only after every adapter that is not a fallback: it accepts a whole kind (such as any callable).
     fallback: bool = False
+
+    @property
+    def phase(self) -> int:
+        """Fallbacks come last."""
+        return int(self.fallback)
 
 
 @runtime_checkable
@@ -39,7 +44,7 @@ def adapt_tool(chains: Chains, entry: object) -> BaseTool:
             entry.configure(chains.settings)
         return entry
     adapters = chains.registry.all(ToolAdapter)
-    for adapter in sorted(adapters, key=lambda adapter: adapter.fallback):
+    for adapter in adapters:
         if adapter.accepts(entry):
             return adapter.adapt(entry)
     names = ", ".join(sorted(adapter.name for adapter in adapters)) or "none"

@@ -11,5 +11,5 @@ def register_kinds() -> list[Kind[Descriptor]]:
     """The tools that files can name, and the adapters."""
     return [
         Kind(kinds.ToolFactory, kinds.register_tool_factories),
-        Kind(kinds.ToolAdapter, kinds.register_tool_adapters),
+        Kind(kinds.ToolAdapter, kinds.register_tool_adapters, order="tool_adapters", open_ended=True),
     ]
