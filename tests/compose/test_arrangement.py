@@ -20,6 +20,7 @@ from newel_kernel import (
     CompositionError,
     Descriptor,
     Epilogue,
+    HookSignatureError,
     Kind,
     Observer,
     Prologue,
@@ -209,3 +210,74 @@ def test_arranging_is_ordering_where_nothing_is_open_ended_or_late() -> None:
 def test_a_descriptor_has_no_anchors() -> None:
     with pytest.raises(TypeError):
         Descriptor(name="x", after=("y",))  # type: ignore[call-arg]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Greeting(Descriptor):
+    """A kind without an order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anchored(Greeting):
+    """One of a stranger's that has anchors nevertheless."""
+
+    after: tuple[str, ...] = ()
+
+
+@hookspec
+def register_greetings(settings: Any) -> Sequence[Greeting]:
+    """Greetings."""
+    return ()
+
+
+class Hall:
+    """Declares kinds, and provides greetings."""
+
+    name = "hall"
+
+    def __init__(self, *kinds: Kind[Any], greetings: Sequence[Greeting] = ()) -> None:
+        self.kinds = kinds
+        self.greetings = greetings
+
+    @hookimpl
+    def register_kinds(self) -> list[Kind[Any]]:
+        return list(self.kinds)
+
+    @hookimpl
+    def register_greetings(self) -> list[Greeting]:
+        return list(self.greetings)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (Kind(Step, register_greetings), "declares the kind Step, whose descriptors have anchors, without an order"),
+        (
+            Kind(Greeting, register_greetings, order="greetings"),
+            "'greetings' of the kind Greeting, which has no anchors",
+        ),
+        (
+            Kind(Step, register_greetings, order="epilogues"),
+            "declares the order 'epilogues', which the kind Epilogue has",
+        ),
+    ],
+)
+def test_a_kind_has_anchors_if_it_has_an_order_of_its_own(kind: Kind[Any], words: str) -> None:
+    with pytest.raises(CompositionError, match="the plugin 'hall' declares") as caught:
+        compose("minimal", plugins=[Hall(kind)])
+    assert words in str(caught.value)
+
+
+def test_anchors_on_a_kind_without_an_order_are_an_error() -> None:
+    kind = Kind(Greeting, register_greetings)
+    assert compose("minimal", plugins=[Hall(kind, greetings=[Anchored(name="hi")])]).registry.find(Greeting, "hi")
+    with pytest.raises(HookSignatureError, match="returned a Greeting with anchors, which that kind does not take"):
+        compose("minimal", plugins=[Hall(kind, greetings=[Anchored(name="hi", after=("x",))])])
+
+
+def test_a_kind_of_a_plugin_is_ordered_as_the_kernels_are() -> None:
+    hall_with = type("HallWith", (Hall,), {"register_steps": hookimpl(lambda self: [Step(name=n) for n in "ba"])})
+    mine = hall_with(STEPS)
+    assert placed(compose("minimal", plugins=[mine]), "steps") == ["a", "b"]
+    listed = Distribution(name="mine", orders={"steps": ("b", "a", "c?")})
+    assert [one.name for one in compose(listed, plugins=[mine]).registry.all(Step)] == ["b", "a"]

@@ -39,6 +39,12 @@ KINDS = {
     "response_chain": Ordered("response_processors", f"ResponseProcessor({STEP}, %s)", "planning"),
     "result_chain": Ordered("result_processors", f"ResultProcessor({STEP}, %s)", "confirmation"),
     "tool_chain": Ordered("tool_policies", "ToolPolicy(wrap=same, %s)", "tool_timeout"),
+    "model_chain": Ordered(
+        "model_call_policies",
+        "ModelPolicy(response=nothing, %s)",
+        "model_retries",
+        "from newel.models.kinds import ModelPolicy",
+    ),
     "tool_preparations": Ordered("tool_preparations", f"ToolPreparation({STEP}, %s)", "toolset_auth"),
     "prologues": Ordered("prologues", f"Prologue({STEP}, %s)", "pairing"),
     "epilogues": Ordered("epilogues", f"Epilogue({STEP}, %s)", "failure_events"),

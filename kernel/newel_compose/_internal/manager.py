@@ -26,6 +26,7 @@ from newel_kernel import (
     HookSignatureError,
     Kind,
     PluginError,
+    Stage,
     did_you_mean,
     lifecycle_hookspecs,
 )
@@ -111,6 +112,8 @@ class Manager:
             text = f"the kind of {kind.hook!r} is declared twice, by {other!r} and by {owner!r}"
             why = f"it declares the kind of {kind.hook!r}, which {other!r} declares too"
             raise with_fault(CompositionError(text), owner, why)
+        if why := _ill_ordered(kind, self.kinds):
+            raise with_fault(CompositionError(f"the plugin {owner!r} {why}"), owner, f"it {why}")
         self.kinds[kind.hook] = kind
         self._specify(kind.specification)
 
@@ -242,6 +245,19 @@ class Manager:
             for impl in ordered
         ]
         return tuple(b for b in callbacks if not b.last), tuple(b for b in callbacks if b.last)
+
+
+def _ill_ordered(kind: Kind[Descriptor], others: Mapping[str, Kind[Descriptor]]) -> str:
+    """What is wrong with the order of a kind, or an empty text."""
+    name = kind.descriptor.__name__
+    if not kind.order and issubclass(kind.descriptor, Stage):
+        return (
+            f"declares the kind {name}, whose descriptors have anchors, without an order; write Kind(..., order=NAME)"
+        )
+    if kind.order and not issubclass(kind.descriptor, Stage):
+        return f"declares the order {kind.order!r} of the kind {name}, which has no anchors; let {name} be a Stage"
+    same = next((one for one in others.values() if kind.order and one.order == kind.order and one != kind), None)
+    return f"declares the order {kind.order!r}, which the kind {same.descriptor.__name__} has" if same else ""
 
 
 def _callable(impl: pluggy.HookImpl, hook: str) -> Callable[..., Any]:

@@ -18,7 +18,6 @@ from newel_compose._internal.faults import Fault
 from newel_kernel import CompositionError, Stage, did_you_mean
 
 _OPTIONAL = "?"
-_REMEDY = "name one under `replace:` or disable the other"
 
 
 class Owned(NamedTuple):
@@ -105,7 +104,7 @@ def _problems(
             why = (
                 f"it provides {name!r}, which {several[0].source} provides too; name it under `replace:` in newel.yaml"
             )
-            text = f"{chain}: {name!r} is provided {len(several)} times, by {sources}; {_REMEDY}"
+            text = f"{chain}: {name!r} is provided {len(several)} times, by {sources}"
             problems.append(Fault(text, *(owned.plugin for owned in several), why=why))
     for name in spine:
         if spine.count(name) > 1:
