@@ -56,9 +56,10 @@ def provide(
             for plugin, item in choices.enabled(hook, manager.collect(hook, settings), disabled)
         ]
         owned = choices.chosen(hook, owned, spine)
-        if not kind.order:
+        if not kind.order or kind.open_ended:
             by_name[kind.descriptor] = _unique(kind.descriptor, owned, problems)
-            continue
+            if not kind.order or len(by_name[kind.descriptor]) < len(owned):
+                continue
         try:
             placed[kind.order] = arrange(kind, spine, owned, disabled)
         except CompositionError as error:
