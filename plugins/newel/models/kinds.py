@@ -73,7 +73,7 @@ class Again:
 
     #: Seconds to wait before that; None: not even for the other tasks of the event loop.
     delay: float | None = None
-    #: The model to ask, or its address, with a copy of the request that names it; None: the same.
+    #: The model to ask, or its address, with a copy of the request that names it; None: the one that failed.
     model: BaseLlm | str | None = None
 
 

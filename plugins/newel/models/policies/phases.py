@@ -19,6 +19,7 @@ from newel_kernel import BaseLlm, HookSignatureError, LlmRequest, LlmResponse
 
 Responses = AsyncGenerator[LlmResponse, None]
 _UNGUARDED = nullcontext()
+_NONE: frozenset[int] = frozenset()
 
 
 class Phases:
@@ -55,7 +56,7 @@ class Phases:
 class _Call:
     """A call of a model on its way through the phases."""
 
-    __slots__ = ("answered", "attempts", "level", "phases", "repeated", "source", "states")
+    __slots__ = ("answered", "attempts", "earlier", "level", "phases", "source", "states")
 
     def __init__(self, phases: Phases, attempt: Attempt) -> None:
         self.phases = phases
@@ -70,8 +71,8 @@ class _Call:
         self.source: Responses | None = None
         #: The outermost level that a response of this attempt has come to.
         self.answered = phases.size
-        #: The innermost level that began again although a response had come to it; -1: none.
-        self.repeated = -1
+        #: The levels that a response of an earlier attempt, which is still theirs, has come to.
+        self.earlier: frozenset[int] = _NONE
 
     async def enter(self, level: int, policy: ModelPolicy, state: object) -> None:
         """The phases of a beginning that few policies have."""
@@ -148,11 +149,11 @@ class _Call:
                 continue
             try:
                 self.close(level + 1)
-                answered = self.answered <= level or level <= self.repeated
+                answered = self.answered <= level or level in self.earlier
                 found = phase(state, error, answered)
                 recovery = await found if inspect.isawaitable(found) else found
                 if isinstance(recovery, Again):
-                    return await self._again(recovery, level, answered)
+                    return await self._again(recovery, level)
             except Exception as problem:  # noqa: BLE001 - a plugin boundary; the policies further out see it
                 error = problem
                 continue
@@ -160,14 +161,14 @@ class _Call:
                 return level, recovery
         raise error
 
-    async def _again(self, again: Again, level: int, answered: bool) -> tuple[int, None]:
-        attempt = self.attempts[level]
-        self._restart(attempt, level + 1)
-        if again.model is not None:
-            request = attempt.request.model_copy()
+    async def _again(self, again: Again, level: int) -> tuple[int, None]:
+        if again.model is None:
+            self._restart(self.attempts[level + 1], level + 1)
+        else:
+            request = self.attempts[level].request.model_copy()
             request.model = self._ask(again.model, request, level + 1).model
-        if answered:
-            self.repeated = max(self.repeated, level)
+        reached = self.earlier.union(range(max(self.answered, 0), self.phases.size))
+        self.earlier = reached.intersection(range(level + 1))
         if again.delay is not None:
             await asyncio.sleep(again.delay)
         return level + 1, None
