@@ -117,11 +117,15 @@ def _delegated(ctx: InvocationContext, event: Event, call: FunctionCall) -> bool
     return author is not None and any(a.name == call.name and is_delegate(a) for a in author.sub_agents)
 
 
-async def open_(ctx: InvocationContext) -> list[Event] | None:
+def open_(ctx: InvocationContext) -> Awaitable[list[Event]] | None:
     """Answer what earlier invocations left open, unless the message resumes the invocation that asked."""
-    state = _open_calls(ctx.session)
-    if not state.calls and not state.waiting:
+    if not ctx.session.events:
         return None
+    state = _open_calls(ctx.session)
+    return _answers(ctx, state) if state.calls or state.waiting else None
+
+
+async def _answers(ctx: InvocationContext, state: _Open) -> list[Event]:
     unanswered = [
         (event, call)
         for event, call in state.calls.values()
@@ -134,18 +138,17 @@ async def open_(ctx: InvocationContext) -> list[Event] | None:
     return _results(unanswered, INTERRUPTED) + provisional
 
 
-def before(ctx: InvocationContext, request: LlmRequest) -> Awaitable[list[Event] | None] | None:
+def before(ctx: InvocationContext, request: LlmRequest) -> Awaitable[list[Event]] | None:
     """The same for a run that resumes its invocation without a message, before the model is shown the session."""
-    if not ctx.resumed:
-        return None
-    state = _open_calls(ctx.session)
-    return open_(ctx) if state.calls or state.waiting else None
+    return open_(ctx) if ctx.resumed else None
 
 
-async def close(ctx: InvocationContext, error: BaseException | None) -> list[Event] | None:
-    """Answer what this invocation leaves open, where it did not end by itself."""
-    if error is None:
-        return None
+def close(ctx: InvocationContext, error: BaseException | None) -> Awaitable[list[Event]] | None:
+    """Answer what this invocation leaves open, if it did not end by itself."""
+    return None if error is None else _left_open(ctx, error)
+
+
+async def _left_open(ctx: InvocationContext, error: BaseException) -> list[Event]:
     cancelled = isinstance(error, (CancelledError, GeneratorExit))
     why = CANCELLED if cancelled else f"The run failed before the tool call had a result ({type(error).__name__})."
     calls = dict(_open_calls(ctx.session).calls)

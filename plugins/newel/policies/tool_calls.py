@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from functools import partial
 
 from pydantic import BaseModel, Field
 
 from newel.policies.plain_data import clean_text, plain, text_of
 from newel_kernel import InvocationContext, LlmRequest, LlmResponse, ResponseProcessor, hookimpl
-from newel_types import FunctionCall
+from newel_types import Content, FunctionCall
 
 _log = logging.getLogger(__name__)
 MOST_NAME = 200
@@ -24,12 +25,9 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
     max_calls: int = Field(default=100, ge=1)
 
 
-def limit_calls(response: LlmResponse, most: int) -> None:
+def limit_calls(response: LlmResponse, content: Content, most: int) -> None:
     """Leave out the calls of a response beyond `most`."""
-    content = response.content
-    calls = [part for part in content.parts or () if part.function_call is not None] if content is not None else ()
-    if content is None or len(calls) <= most:
-        return
+    calls = [part for part in content.parts or () if part.function_call is not None]
     left_out = {id(part) for part in calls[most:]}
     parts = [part for part in content.parts or () if id(part) not in left_out]
     response.content = content.model_copy(update={"parts": parts})
@@ -42,15 +40,22 @@ def limit_calls(response: LlmResponse, most: int) -> None:
     )
 
 
-def run(ctx: InvocationContext, request: LlmRequest, response: LlmResponse) -> None:
-    """Clean the texts and calls of a response: a hostile one must not make the session unreadable."""
+def clean(most: int, ctx: InvocationContext, request: LlmRequest, response: LlmResponse) -> None:
+    """Clean the texts and at most `most` calls of a response: a hostile one must not make the session unreadable."""
     if response.error_message:
         response.error_message = clean_text(response.error_message)
-    for part in (response.content.parts or ()) if response.content is not None else ():
+    if (content := response.content) is None:
+        return
+    calls = 0
+    for part in content.parts or ():
+        if part.function_call is not None:
+            calls += 1
+            if calls <= most or response.partial:
+                _clean(part.function_call)
         if part.text is not None:
             part.text = clean_text(part.text)
-        if part.function_call is not None:
-            _clean(part.function_call)
+    if calls > most and not response.partial:  # a chunk's calls are not run
+        limit_calls(response, content, most)
 
 
 def _clean(call: FunctionCall) -> None:
@@ -76,11 +81,5 @@ def register_settings() -> type[BaseModel]:
 @hookimpl
 def register_response_processors(settings: Mapping[str, Settings]) -> list[ResponseProcessor]:
     """The processor `tool_calls`, after the specified ones."""
-    most = settings["tool_calls"].max_calls
-
-    def bounded(ctx: InvocationContext, request: LlmRequest, response: LlmResponse) -> None:
-        if not response.partial:  # a chunk's calls are not run
-            limit_calls(response, most)
-        run(ctx, request, response)
-
-    return [ResponseProcessor(name="tool_calls", run=bounded, after=("code_execution",))]
+    run = partial(clean, settings["tool_calls"].max_calls)
+    return [ResponseProcessor(name="tool_calls", run=run, after=("code_execution",))]

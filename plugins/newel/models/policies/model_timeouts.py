@@ -35,7 +35,7 @@ class _Bounds(Deadline):
     __slots__ = ("attempt", "chunks", "limits")
 
     def __init__(self, attempt: Attempt, limits: Limits) -> None:
-        super().__init__(limits.total)
+        Deadline.__init__(self, limits.total)
         self.attempt = attempt
         self.limits = limits
         #: The bytes of the chunks so far.
@@ -64,8 +64,8 @@ def _whole(bounds: _Bounds, response: LlmResponse) -> LlmResponse:
 
 
 def _chunk(bounds: _Bounds, response: LlmResponse) -> LlmResponse:
-    bounds.chunks += _size(response)
-    if bounds.chunks > (most := bounds.limits.response_bytes):
+    bounds.chunks = chunks = bounds.chunks + _size(response)
+    if chunks > (most := bounds.limits.response_bytes):
         raise _service(bounds.attempt).too_large(most)
     return response
 

@@ -66,7 +66,7 @@ class _Call:
         self.states: list[Any] = [None] * phases.size
         for level in phases.stateless:
             self.states[level] = attempt
-        #: The level of the phase that runs; the number of policies stands for what is within all of them.
+        #: The level of the phase that runs at the end of an attempt.
         self.level = 0
         self.source: Responses | None = None
         #: The outermost level that a response of this attempt has come to.
@@ -114,10 +114,12 @@ class _Call:
         """What the policies outside of the level `origin` make of `answer`, then what each of them adds at its end."""
         if answer is not None and (shown := self._passed(answer, origin)) is not None:
             yield shown
+        states, closings = self.states, self.phases.closings
         for level, end in self.phases.ends:
-            if level < origin and (state := self.states[level]) is not None:
-                self.level = level + 1
-                self.close(level + 1)
+            if level < origin and (state := states[level]) is not None:
+                if closings:
+                    self.level = level + 1
+                    self.close(level + 1)
                 self.level = level
                 if (added := end(state)) is not None and (shown := self._passed(added, level)) is not None:
                     yield shown
@@ -133,13 +135,12 @@ class _Call:
         self.answered, self.level = -1, 0
         return response
 
-    async def recover(self, error: Exception) -> tuple[int, LlmResponse | None]:
-        """End the policies from the inside out, up to one outside of the failed one that knows what to do.
+    async def recover(self, error: Exception, origin: int) -> tuple[int, LlmResponse | None]:
+        """End the policies from the inside out, up to one outside of the level `origin` that knows what to do.
 
         Returns the level from which the call begins again, and None; or the level of an answer, and that. Raises the
         error if no policy knows what to do.
         """
-        origin = self.level
         try:
             await self.stop()
         except Exception as problem:  # noqa: BLE001 - a plugin boundary: the model's; the policies see it
@@ -193,14 +194,14 @@ async def _answers(phases: Phases, call: _Call) -> Responses:  # noqa: C901 - ea
     answer: LlmResponse | None = None
     try:
         while True:
+            level = 0  # of the phase that runs; `size` stands for the model, and -1 says that `call` knows it
             try:
                 if answer is None:
                     for level, begin, more in phases.openings[origin]:
-                        call.level = level
                         state = states[level] = begin(call.attempts[level])
                         if more is not None and state is not None:
                             await call.enter(level, more, state)
-                    call.level = call.answered = origin = size
+                    level = call.answered = origin = size
                     following = call.ask().__anext__
                     guard = states[phases.guard] if phases.guard >= 0 else None
                     guard = _UNGUARDED if guard is None else guard
@@ -214,26 +215,28 @@ async def _answers(phases: Phases, call: _Call) -> Responses:  # noqa: C901 - ea
                             _check(call.attempts[size].model, response)
                         for level, phase in phases.chunks if response.partial else phases.wholes:
                             if (state := states[level]) is not None:
-                                call.level = level
                                 if (made := phase(state, response)) is None:
                                     call.answered = min(call.answered, level)
                                     break
                                 response = made
                         else:
-                            call.answered, call.level = -1, 0  # an error that the caller throws in is not the model's
+                            call.answered = -1
+                            level = 0  # an error that the caller throws in is not the model's
                             yield response
-                        call.level = size
+                        level = size
                     call.source = None
+                level = -1
                 for last in call.endings(answer, origin):
                     yield last
                 return
             except Exception as error:  # noqa: BLE001 - a plugin boundary; raised again unless a policy recovers
-                origin, answer = await call.recover(error)
+                origin, answer = await call.recover(error, call.level if level < 0 else level)
     finally:
         try:
             await call.stop()
         finally:
-            call.close(0)
+            if phases.closings:
+                call.close(0)
 
 
 def _generator(model: BaseLlm, answers: object) -> Responses:
