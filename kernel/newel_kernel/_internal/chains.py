@@ -114,6 +114,8 @@ class Epilogue(Stage):
 
     #: A coroutine function; or a plain one that returns None, which costs less.
     run: Callable[[InvocationContext, BaseException | None], Events | None]
+    #: Whether it only runs if something ended the invocation before its end: an error, a cancellation, the caller.
+    on_failure: bool = False
 
 
 def _begin(ctx: InvocationContext, turn: Turn, invocation_id: str | None) -> None:
@@ -185,6 +187,8 @@ class Chains:
     prologues: tuple[Prologue, ...] = field(init=False)
     late_prologues: tuple[Prologue, ...] = field(init=False)
     epilogues: tuple[Epilogue, ...] = field(init=False)
+    #: Those that run after an invocation that ended by itself.
+    regular_epilogues: tuple[Epilogue, ...] = field(init=False)
     observers: tuple[Observer, ...] = field(init=False)
     #: The copies that `for_app` made, by the request steps that they keep.
     _for_apps: dict[tuple[RequestProcessor, ...], Self] = field(
@@ -204,6 +208,7 @@ class Chains:
             "prologues": tuple(one for one in self.registry.all(Prologue) if not one.follows),
             "late_prologues": tuple(one for one in self.registry.all(Prologue) if one.follows),
             "epilogues": tuple(self.registry.all(Epilogue)),
+            "regular_epilogues": tuple(one for one in self.registry.all(Epilogue) if not one.on_failure),
             "observers": tuple(self.registry.all(Observer)),
         }
         for name, value in derived.items():

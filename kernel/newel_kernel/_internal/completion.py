@@ -31,7 +31,8 @@ async def _finish(ctx: InvocationContext, hooks: Hooks, error: BaseException | N
 
 async def epilogues(ctx: InvocationContext, error: BaseException | None) -> None:
     """Run the epilogues and commit what they report."""
-    for epilogue in ctx.composition.epilogues:
+    chains = ctx.composition
+    for epilogue in chains.regular_epilogues if error is None else chains.epilogues:
         try:
             if (events := epilogue.run(ctx, error)) is not None:  # else a plain function has run
                 for event in await events or ():

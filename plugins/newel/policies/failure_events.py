@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-
 from newel.contexts.stash_keys import SECRETS
 from newel.policies.tool_errors import message_of
 from newel_kernel import Epilogue, Event, FencedError, InvocationContext, hookimpl
 
 
-def record(ctx: InvocationContext, error: BaseException | None) -> Awaitable[list[Event] | None] | None:
-    """The error event; None where nothing failed, or where the failure already has one, as that of a graph's node."""
-    return _event(ctx, error) if isinstance(error, Exception) and not isinstance(error, FencedError) else None
-
-
-async def _event(ctx: InvocationContext, error: Exception) -> list[Event] | None:
+async def record(ctx: InvocationContext, error: BaseException | None) -> list[Event] | None:
+    """The error event; None if nothing failed, or if the failure already has one, as that of a graph's node."""
+    if not isinstance(error, Exception) or isinstance(error, FencedError):
+        return None
     secrets = ctx.stash.get(SECRETS, None)
     masked = error if secrets is None else secrets.mask_error(error)
     events = [e for e in ctx.session.events if e.invocation_id == ctx.invocation_id and e.author != "user"]
@@ -45,4 +41,4 @@ def _code(error: Exception) -> str:
 @hookimpl
 def register_epilogues() -> list[Epilogue]:
     """The epilogue `failure_events`."""
-    return [Epilogue(name="failure_events", run=record)]
+    return [Epilogue(name="failure_events", run=record, on_failure=True)]

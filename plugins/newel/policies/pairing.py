@@ -143,12 +143,8 @@ def before(ctx: InvocationContext, request: LlmRequest) -> Awaitable[list[Event]
     return open_(ctx) if ctx.resumed else None
 
 
-def close(ctx: InvocationContext, error: BaseException | None) -> Awaitable[list[Event]] | None:
-    """Answer what this invocation leaves open, if it did not end by itself."""
-    return None if error is None else _left_open(ctx, error)
-
-
-async def _left_open(ctx: InvocationContext, error: BaseException) -> list[Event]:
+async def close(ctx: InvocationContext, error: BaseException | None) -> list[Event]:
+    """Answer what this invocation leaves open, as it did not end by itself."""
     cancelled = isinstance(error, (CancelledError, GeneratorExit))
     why = CANCELLED if cancelled else f"The run failed before the tool call had a result ({type(error).__name__})."
     calls = dict(_open_calls(ctx.session).calls)
@@ -181,4 +177,4 @@ def register_request_processors() -> list[RequestProcessor]:
 @hookimpl
 def register_epilogues() -> list[Epilogue]:
     """The epilogue `pairing`."""
-    return [Epilogue(name="pairing", run=close)]
+    return [Epilogue(name="pairing", run=close, on_failure=True)]

@@ -52,8 +52,8 @@ def clean(most: int, ctx: InvocationContext, request: LlmRequest, response: LlmR
             calls += 1
             if calls <= most or response.partial:
                 _clean(part.function_call)
-        if part.text is not None:
-            part.text = clean_text(part.text)
+        if (text := part.text) is not None:
+            part.text = clean_text(text)
     if calls > most and not response.partial:  # a chunk's calls are not run
         limit_calls(response, content, most)
 

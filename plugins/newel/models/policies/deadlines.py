@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import math
 from types import TracebackType
-from weakref import WeakKeyDictionary
+
+from newel.connections import PerLoop
 
 
 class DeadlineError(Exception):
@@ -22,23 +23,23 @@ class Deadline:
     A wait that the deadline interrupts is cancelled, and no wait begins after it: both raise DeadlineError.
     """
 
-    __slots__ = ("_before", "_clock", "_fired", "_over", "_task", "end")
+    __slots__ = ("_before", "_clock", "_fired", "_loop", "_over", "_task", "end")
 
     def __init__(self, seconds: float) -> None:
-        loop = asyncio.get_running_loop()
-        self._clock = clock = _clocks.get(loop) or _clocks.setdefault(loop, _Clock())
+        self._clock = clock = _clocks.get()
         self._task: asyncio.Task[object] | None = None
         self._over = self._fired = False
         #: By the loop's clock.
-        self.end = loop.time() + seconds
+        self._loop = loop = asyncio.get_running_loop()
+        self.end = end = loop.time() + seconds
         clock.open.add(self)
-        if self.end < clock.next:
-            clock.set(loop, self.end)
+        if end < clock.next:
+            clock.set(end)
 
     def __enter__(self) -> None:
         if self._over:
             raise DeadlineError
-        self._task = task = asyncio.current_task()
+        self._task = task = asyncio.current_task(self._loop)
         if task is not None:
             self._before = task.cancelling()
 
@@ -66,7 +67,7 @@ class Deadline:
 
 
 class _Clock:
-    """The open deadlines of an event loop, and when it looks at them next. It holds no loop, which may go away."""
+    """The open deadlines of an event loop, and when it looks at them next."""
 
     __slots__ = ("next", "open")
 
@@ -74,25 +75,24 @@ class _Clock:
         self.open: set[Deadline] = set()
         self.next = math.inf
 
-    def set(self, loop: asyncio.AbstractEventLoop, when: float) -> None:
+    def set(self, when: float) -> None:
         """Look at the deadlines at a time of the loop's clock; a timer for a later time stays, and finds less to do."""
         self.next = when
-        loop.call_at(when, self._look)
+        asyncio.get_running_loop().call_at(when, self._look)
 
     def _look(self) -> None:
-        loop = asyncio.get_running_loop()
-        now = loop.time() + _RESOLUTION
+        now = asyncio.get_running_loop().time() + _RESOLUTION
         if now < self.next:
             return  # a timer from before an earlier deadline was set
         over = [one for one in self.open if one.end <= now]
         self.open.difference_update(over)
         self.next = math.inf
         if self.open:
-            self.set(loop, min(one.end for one in self.open))
+            self.set(min(one.end for one in self.open))
         for one in over:
             one.expire()
 
 
 #: How much earlier than its time a loop may call a timer, in seconds.
 _RESOLUTION = 0.001
-_clocks: WeakKeyDictionary[asyncio.AbstractEventLoop, _Clock] = WeakKeyDictionary()
+_clocks: PerLoop[_Clock] = PerLoop(_Clock)

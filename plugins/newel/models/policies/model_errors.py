@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterator
+from collections.abc import Iterator
 
 from newel.models.kinds import Attempt, ModelPolicy
 from newel_kernel import Epilogue, Event, InvocationContext, ModelError, hookimpl
@@ -17,13 +17,11 @@ def noting(attempt: Attempt, error: Exception, begun: bool) -> None:
         error.agent = (attempt.request.config.labels or {}).get(_AGENT, "")
 
 
-def record(ctx: InvocationContext, error: BaseException | None) -> Awaitable[list[Event] | None] | None:
+async def record(ctx: InvocationContext, error: BaseException | None) -> list[Event] | None:
     """The event of the model's failure that ended the invocation."""
-    failure = next(_failures(error), None) if error is not None else None
-    return _event(ctx, failure) if failure is not None else None
-
-
-async def _event(ctx: InvocationContext, failure: ModelError) -> list[Event]:
+    failure = next(_failures(error), None)
+    if failure is None:
+        return None
     details = {
         "provider": failure.provider,
         "model": failure.model,
@@ -61,4 +59,4 @@ def register_model_call_policies() -> list[ModelPolicy]:
 @hookimpl
 def register_epilogues() -> list[Epilogue]:
     """The epilogue `model_errors`."""
-    return [Epilogue(name="model_errors", run=record)]
+    return [Epilogue(name="model_errors", run=record, on_failure=True)]

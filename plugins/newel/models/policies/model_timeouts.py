@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from pydantic import BaseModel, Field
 
@@ -34,10 +35,10 @@ class _Bounds(Deadline):
 
     __slots__ = ("attempt", "chunks", "limits")
 
-    def __init__(self, attempt: Attempt, limits: Limits) -> None:
-        Deadline.__init__(self, limits.total)
+    def __init__(self, limits_of: Callable[[Attempt], Limits], attempt: Attempt) -> None:
+        self.limits = limits = limits_of(attempt)
+        super().__init__(limits.total)
         self.attempt = attempt
-        self.limits = limits
         #: The bytes of the chunks so far.
         self.chunks = 0
 
@@ -46,7 +47,7 @@ def bounding(limits_of: Callable[[Attempt], Limits]) -> ModelPolicy:
     """The policy: responses must come in time and not be too large. The HTTP client enforces the other limits."""
     return ModelPolicy(
         name="model_timeouts",
-        begin=lambda attempt: _Bounds(attempt, limits_of(attempt)),
+        begin=partial(_Bounds, limits_of),
         holds_waits=True,
         response=_whole,
         chunk=_chunk,
@@ -115,6 +116,7 @@ def register_model_call_policies(settings: Mapping[str, Settings]) -> list[Model
     def limits_of(attempt: Attempt) -> Limits:
         request = attempt.request
         request.stash[LIMITS] = limits
-        return limits.for_call(request.http_options)
+        options = request.http_options
+        return limits if options is None else limits.for_call(options)
 
     return [bounding(limits_of)]

@@ -45,8 +45,8 @@ class Phases:
         self.ends = tuple((n, p.end) for n, p in inside_out if p.end is not None)
         self.errors = tuple((n, p.error) for n, p in inside_out if p.error is not None)
         self.closings = tuple((n, p.close) for n, p in inside_out if p.close is not None)
-        #: The level of the policy that guards waits; -1: none does.
-        self.guard = next((n for n, p in levels if p.holds_waits), -1)
+        #: The level of the policy that holds waits, else the number of policies.
+        self.guard = next((n for n, p in levels if p.holds_waits), self.size)
 
     def answers(self, model: BaseLlm, request: LlmRequest, stream: bool) -> Responses:
         """The responses of a call within the policies."""
@@ -62,12 +62,12 @@ class _Call:
         self.phases = phases
         #: By level: the call as the policy sees it; last, as the model gets it.
         self.attempts = [attempt] * (phases.size + 1)
-        #: By level: what `begin` made, or the attempt; None while the policy has nothing to do.
-        self.states: list[Any] = [None] * phases.size
+        #: By level: what `begin` made, or the attempt; None while the policy has nothing to do. Last, always None.
+        self.states: list[Any] = [None] * (phases.size + 1)
         for level in phases.stateless:
             self.states[level] = attempt
         #: The level of the phase that runs at the end of an attempt.
-        self.level = 0
+        self.level: int
         self.source: Responses | None = None
         #: The outermost level that a response of this attempt has come to.
         self.answered = phases.size
@@ -101,25 +101,13 @@ class _Call:
             if level >= start:
                 self.states[level] = attempt
 
-    def ask(self) -> Responses:
-        """Ask the model."""
-        attempt = self.attempts[-1]
-        answers = self.phases.ask(attempt.model, attempt.request, attempt.stream)
-        if answers.__class__ is not AsyncGeneratorType:
-            answers = _generator(attempt.model, answers)
-        self.source = answers
-        return answers
-
     def endings(self, answer: LlmResponse | None, origin: int) -> Iterator[LlmResponse]:
         """What the policies outside of the level `origin` make of `answer`, then what each of them adds at its end."""
         if answer is not None and (shown := self._passed(answer, origin)) is not None:
             yield shown
-        states, closings = self.states, self.phases.closings
         for level, end in self.phases.ends:
-            if level < origin and (state := states[level]) is not None:
-                if closings:
-                    self.level = level + 1
-                    self.close(level + 1)
+            if level < origin and (state := self.states[level]) is not None:
+                self.close(level + 1)
                 self.level = level
                 if (added := end(state)) is not None and (shown := self._passed(added, level)) is not None:
                     yield shown
@@ -170,6 +158,7 @@ class _Call:
             request.model = self._ask(again.model, request, level + 1).model
         reached = self.earlier.union(range(max(self.answered, 0), self.phases.size))
         self.earlier = reached.intersection(range(level + 1))
+        self.answered = self.phases.size
         if again.delay is not None:
             await asyncio.sleep(again.delay)
         return level + 1, None
@@ -180,6 +169,7 @@ class _Call:
         for level, close in self.phases.closings:
             if level >= start and (state := states[level]) is not None:
                 states[level] = None
+                self.level = level
                 close(state)
 
     async def stop(self) -> None:
@@ -201,10 +191,13 @@ async def _answers(phases: Phases, call: _Call) -> Responses:  # noqa: C901 - ea
                         state = states[level] = begin(call.attempts[level])
                         if more is not None and state is not None:
                             await call.enter(level, more, state)
-                    level = call.answered = origin = size
-                    following = call.ask().__anext__
-                    guard = states[phases.guard] if phases.guard >= 0 else None
-                    guard = _UNGUARDED if guard is None else guard
+                    level = origin = size
+                    attempt = call.attempts[size]
+                    source = phases.ask(attempt.model, attempt.request, attempt.stream)
+                    if source.__class__ is not AsyncGeneratorType:
+                        source = _generator(attempt.model, source)
+                    call.source, following = source, source.__anext__
+                    guard = states[phases.guard] or _UNGUARDED
                     while True:
                         try:
                             with guard:
@@ -212,7 +205,7 @@ async def _answers(phases: Phases, call: _Call) -> Responses:  # noqa: C901 - ea
                         except StopAsyncIteration:
                             break
                         if response.__class__ is not LlmResponse:
-                            _check(call.attempts[size].model, response)
+                            _check(attempt.model, response)
                         for level, phase in phases.chunks if response.partial else phases.wholes:
                             if (state := states[level]) is not None:
                                 if (made := phase(state, response)) is None:
@@ -233,10 +226,12 @@ async def _answers(phases: Phases, call: _Call) -> Responses:  # noqa: C901 - ea
                 origin, answer = await call.recover(error, call.level if level < 0 else level)
     finally:
         try:
-            await call.stop()
+            if call.source is not None:
+                await call.stop()
         finally:
-            if phases.closings:
-                call.close(0)
+            for level, _ in phases.closings:
+                if states[level] is not None:
+                    call.close(0)
 
 
 def _generator(model: BaseLlm, answers: object) -> Responses:
