@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -72,6 +73,23 @@ def target_of(folder: Path, path: str) -> tuple[Path, bool]:
     target = (folder / unquote(path)).resolve()
     target = target / "index.html" if target.is_dir() else target
     return target, target.exists()
+
+
+def test_the_reference_in_the_repository_is_current(tmp_path: Path) -> None:
+    """After a change of a hook, kind, setting, command or distribution: `python docs/site/build.py --reference`."""
+    copy = tmp_path / "docs"
+    shutil.copytree(ROOT / "docs", copy, ignore=shutil.ignore_patterns("examples", "__pycache__"))
+    subprocess.run([sys.executable, copy / "site" / "build.py", "--reference"], cwd=ROOT, check=True)
+    pages = {path.relative_to(base): path for base in (copy, ROOT / "docs") for path in base.rglob("*.md")}
+    folders = {Path("reference"), Path("plugins/kinds")}
+    stale = [
+        str(path)
+        for path in pages
+        if path.parent in folders
+        for texts in [[(base / path).read_text() if (base / path).exists() else "" for base in (copy, ROOT / "docs")]]
+        if texts[0] != texts[1]
+    ]
+    assert not stale, f"run `python docs/site/build.py --reference`, which writes {stale}"
 
 
 def test_its_links_lead_somewhere(site: Path) -> None:

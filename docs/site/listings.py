@@ -21,16 +21,19 @@ from newel_compose import Distribution
 from newel_kernel import LIFECYCLE, Json, lifecycle_hookspecs
 
 KINDS = "plugins/kinds"
+#: What a page ends with: it is under version control, so that links to it work in the repository.
+MARK = "\n<!-- Written from the code by `python docs/site/build.py --reference`. -->\n"
 
 
 def pages() -> dict[str, str]:
     """Path of a page -> its text."""
     builders = {"hooks": _hooks, "settings": _settings, "commands": _commands, "distributions": _distributions}
-    return {
+    found = {
         f"{KINDS}/index.md": _kinds(),
         **{f"{KINDS}/{declared.name}.md": _kind(declared) for declared in composed.kinds()},
         **{f"reference/{name}.md": page() for name, page in builders.items()},
     }
+    return {path: text + MARK for path, text in found.items()}
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
