@@ -106,7 +106,7 @@ class Runner(BaseRunner):
         """Run one invocation; yield its events, each committed before the agent continues.
 
         `new_message` starts a turn (a Content, text, or a tool's result that the agent waits for);
-        `invocation_id` resumes one that was interrupted. Once `abort_signal` (an asyncio.Event, say) is set, the
+        `invocation_id` resumes one that was interrupted. Once `abort_signal` (such as an asyncio.Event) is set, the
         run is cancelled, and the events end.
         """
         events = BaseRunner.run_async(

@@ -1,4 +1,4 @@
-"""The version of newel, as it is installed."""
+"""The installed version of newel."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _RUBRICS = ("llm-rubric", "model-graded-closedqa", "g-eval")
 
 
 def wish(wishes: Wishes, kind: str, value: Any, threshold: Any) -> bool:
-    """Add an assertion to `wishes`; False where newel has no counterpart for it."""
+    """Add an assertion to `wishes`; False if newel has no counterpart for it."""
     negated, name = kind.startswith("not-"), kind.removeprefix("not-")
     if name in _CONTAINS:
         return _contained(wishes, name, value, negated)

@@ -48,7 +48,7 @@ def is_document(name: str) -> bool:
 
 
 def peek(name: str, text: str) -> Any:
-    """The data of a file; None where it cannot be parsed: another reader may know the format."""
+    """The data of a file; None if it cannot be parsed: another reader may know the format."""
     try:
         return data_of(name, text)
     except ConfigurationError:
@@ -70,7 +70,7 @@ def lines_of(name: str, text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def text_of(value: Any) -> str:
-    """A text as it is, other data as JSON."""
+    """A text unchanged, other data as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 

@@ -6,7 +6,7 @@ from newel.evaluation.kinds import CaseSource
 from newel_importers import openai_evals, promptfoo, pydantic_evals
 from newel_kernel import hookimpl
 
-#: The plugin's name also where the module is given directly, as in ``compose(plugins=[plugin])``.
+#: The plugin's name also if the module is given directly, as in ``compose(plugins=[plugin])``.
 name = "importers"
 
 

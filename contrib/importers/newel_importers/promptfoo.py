@@ -17,7 +17,7 @@ from newel_importers.wishes import Wishes
 from newel_kernel import ConfigurationError
 
 _VARIABLE = re.compile(r"\{\{-?\s*([\w.]+)\s*-?\}\}")
-#: What a template has besides variables: filters, conditions, loops.
+#: What a template has in addition to variables: filters, conditions, loops.
 _LOGIC = re.compile(r"\{%|\{\{[^}]*[|(]")
 _EXPECTED = re.compile(r"__expected\d*")
 
@@ -156,5 +156,5 @@ def _of(path: str, variables: Mapping[str, Any], otherwise: str) -> Any:
 
 
 def _message_of(variables: Mapping[str, Any]) -> str:
-    """The message where there is no prompt: the one variable, or all of them as JSON."""
+    """The message if there is no prompt: the one variable, or all of them as JSON."""
     return text_of(next(iter(variables.values())) if len(variables) == 1 else dict(variables))

@@ -47,7 +47,7 @@ class Wishes:
         self._judge = self._judge or judge
 
     def metric(self, name: str, criterion: Any) -> bool:
-        """Require a metric of newel; False where the case already has another criterion for it."""
+        """Require a metric of newel; False if the case already has another criterion for it."""
         if name in self._others and self._others[name] != criterion:
             return False
         self._others[name] = criterion

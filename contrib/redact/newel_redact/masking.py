@@ -40,7 +40,7 @@ class Masker:
         self._texts: dict[Kind, str] = {kind: replacement.replace("{kind}", kind.replace("_", " ")) for kind in kinds}
 
     def text(self, text: str, tally: Tally, name: str = "") -> str:
-        """`text` masked; the same object where there is nothing to mask. `name` is its key in a mapping."""
+        """`text` masked; the same object if there is nothing to mask. `name` is its key in a mapping."""
         if "secret" in self._texts and is_named_secret(name, text):
             tally.add("secret", text)
             return self._texts["secret"]
@@ -63,7 +63,7 @@ class Masker:
         return pattern.regex.sub(replaced, text)
 
     def value(self, value: object, tally: Tally, name: str = "") -> Any:
-        """JSON-like data masked, keys included; the same object where there is nothing to mask."""
+        """JSON-like data masked, keys included; the same object if there is nothing to mask."""
         if isinstance(value, str):
             return self.text(value, tally, name)
         if isinstance(value, Mapping):
@@ -97,7 +97,7 @@ class Masker:
         return self.value(value, tally)
 
     def content(self, content: Content, tally: Tally) -> Content | None:
-        """A masked copy of `content`, or None where there is nothing to mask."""
+        """A masked copy of `content`, or None if there is nothing to mask."""
         changes = [(i, self._changes(part, tally)) for i, part in enumerate(content.parts or ())]
         if not any(change for _, change in changes):
             return None
@@ -123,7 +123,7 @@ class Masker:
         return changes
 
 
-#: The fields of a part that a model reads. Inline data, and URIs that would no longer resolve, stay as they are.
+#: The fields of a part that a model reads. Inline data, and URIs that would no longer resolve, do not change.
 _FIELDS = (
     ("", "text"),
     ("function_call", "args"),

@@ -12,7 +12,7 @@ from newel_redact.masking import Masker, Tally
 from newel_redact.patterns import Kind
 from newel_types import Content, FrozenContent
 
-#: The plugin's name also where the module is given directly, as in ``compose(plugins=[plugin])``.
+#: The plugin's name also if the module is given directly, as in ``compose(plugins=[plugin])``.
 name = "redact"
 _TALLY = Key[Tally]("what was masked", Tally)
 _CLEAN = Key[dict[Masker, dict[int, Content]]]("clean contents", dict)
@@ -84,7 +84,7 @@ def register_settings() -> type[BaseModel]:
 
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
-    """The processor `redact`, right after `contents`: what follows (a context cache, say) sees masked contents."""
+    """The processor `redact`, right after `contents`: what follows (such as a context cache) sees masked contents."""
     return [RequestProcessor(name=name, run=run, after=("contents",))]
 
 

@@ -40,7 +40,7 @@ class TailStore(Protocol):
     """A store that gives the committed events of a session after the first `after`; every store of newel does."""
 
     async def tail(self, *, app_name: str, user_id: str, session_id: str, after: int) -> list[Event]:
-        """The events; an empty list where the session does not exist."""
+        """The events; an empty list if the session does not exist."""
 
 
 class Bus:
@@ -144,7 +144,7 @@ class _Sender:
             return
         try:
             self._waiting.append((channel, message.written()))
-        except (ValueError, TypeError, RecursionError):  # not JSON; in a partial event that is no error
+        except (ValueError, TypeError, RecursionError):  # not JSON; in a partial event that is not an error
             return
         if self._task is None or self._task.done():
             self._task = seam.spawn(self._sent())
@@ -203,7 +203,7 @@ class _Listener:
             self._subscription = subscription
 
     async def next(self, seconds: float) -> bytes:
-        """The next message; empty where none comes within `seconds`."""
+        """The next message; empty if none comes within `seconds`."""
         end = time.monotonic() + seconds
         while (remaining := end - time.monotonic()) > 0:
             if self._subscription is None and time.monotonic() >= self._again:
@@ -267,12 +267,12 @@ class _Message(NamedTuple):
     partial: Event | None
 
     def written(self) -> bytes:
-        """The message as it is sent."""
+        """The message in the form in which it is sent."""
         return b"%d " % self.stored + (self.partial.model_dump_json(exclude_none=True) if self.partial else "").encode()
 
     @classmethod
     def read(cls, data: bytes) -> _Message | None:
-        """The message; None where the data is not a message, since anybody may publish."""
+        """The message; None if the data is not a message, since anybody may publish."""
         count, _, text = data.partition(b" ")
         if not count.isdigit() or len(count) > _DIGITS:
             return None

@@ -69,7 +69,7 @@ class Cache:
         await self._loops.close()
 
     async def _answer(self, question: Awaitable[T]) -> T | None:
-        """The answer; None where none comes in time, and for `REST` seconds after that without asking."""
+        """The answer; None if none comes in time, and for `REST` seconds after that without asking."""
         if time.monotonic() < self._off_until:
             if asyncio.iscoroutine(question):
                 question.close()

@@ -44,7 +44,7 @@ def written(start: Beginning, events: Sequence[bytes]) -> Iterator[tuple[int, by
 
 
 def joined(start: Beginning, chunk: bytes) -> Beginning | None:
-    """`start` with the next chunk added; None where `chunk` is not the next one."""
+    """`start` with the next chunk added; None if `chunk` is not the next one."""
     body = chunk[_DIGEST:]
     digest = _digest(start.digest + body)
     if chunk[:_DIGEST] != digest:

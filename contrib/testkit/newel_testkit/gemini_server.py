@@ -56,7 +56,7 @@ class RecordedRequest:
     """A request as it came. `headers` (lower-case names) hold the key and are not shown."""
 
     path: str
-    #: Empty where the request is not for a model.
+    #: Empty if the request is not for a model.
     model: str
     streamed: bool
     body: Any
@@ -150,7 +150,7 @@ class GeminiServer:
             self._server = None
 
     def check(self) -> None:
-        """Raise an AssertionError where requests and script do not match."""
+        """Raise an AssertionError if requests and script do not match."""
         left = len(self._script)
         problems = [*self._problems, *([f"{left} scripted answers were not asked for"] if left else [])]
         if problems:

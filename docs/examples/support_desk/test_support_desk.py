@@ -47,7 +47,7 @@ def test_money_is_paid_once_after_the_approval_although_the_process_ended(tmp_pa
     assert [call.name for call in talk.say("129 euros back for order 17.").calls][-1] == "adk_request_confirmation"
     assert "user:refunds" not in talk.session.state
 
-    talk.restart(desk(refunds=["It is paid."]))  # another process, say
+    talk.restart(desk(refunds=["It is paid."]))  # for example another process
     yes = talk.answers({"confirmed": True})
     assert talk.say(yes).text == "It is paid."
     assert talk.session.state["user:refunds"] == {"17": 129.0}

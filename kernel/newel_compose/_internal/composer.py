@@ -134,8 +134,8 @@ def compose_once(distribution: str | None = None) -> Composition:
 def extend(composition: Composition, plugins: Sequence[object]) -> Composition:
     """`composition` with further plugin objects, whose hooks come first.
 
-    Plugins that only have lifecycle hooks are added to the composition; a plugin that registers something (a
-    processor, say) makes it compose again.
+    Plugins that only have lifecycle hooks are added to the composition; a plugin that registers something (such as
+    a processor) makes it compose again.
     """
     if not plugins:
         return composition

@@ -18,7 +18,7 @@ from newel_kernel import CompositionError, PluginLoadError, did_you_mean
 
 PLUGIN_GROUP = "newel.plugins"
 DISTRIBUTION_GROUP = "newel.distributions"
-#: What the names of a runtime's groups begin with. Those beside the two hold plugins that only some commands need.
+#: What the names of a runtime's groups begin with. The others hold plugins that only some commands need.
 _PREFIX = "newel."
 
 
@@ -64,7 +64,7 @@ def scan(groups: Sequence[str] = ()) -> Points:
 
 
 def _state(packages: Iterable[Distribution]) -> _State | None:
-    """The state of the files that a scan reads; None where it could change unseen, so that they are to be read."""
+    """The state of the files that a scan reads; None if it could change unseen, so that they are to be read."""
     settled = time.time_ns() - _SETTLED
     state: _State = []
     for package in packages:
@@ -238,8 +238,7 @@ def check_named(names: Iterable[str], plugins: Mapping[str, InstalledPoint], sou
     """Refuse a distribution that names plugins which are not installed."""
     elsewhere = installed_anywhere(points)
     problems = [
-        f"{source} names the plugin {name!r} under `plugins`, which takes part by itself where it is needed; "
-        f"leave it out"
+        f"{source} names the plugin {name!r} under `plugins`, which takes part by itself if it is needed; leave it out"
         if name in elsewhere
         else f"{source} names the plugin {name!r}, which is not installed{did_you_mean(name, plugins)}"
         for name in names

@@ -148,7 +148,7 @@ class Manager:
         self._check()
 
     def _check(self) -> None:
-        """Refuse marked functions that are no hook, and hooks that are not marked.
+        """Refuse marked functions that are not hooks, and hooks that are not marked.
 
         A hook for a kind that no enabled plugin declares is left out.
         """

@@ -1,4 +1,4 @@
-"""A total order for a chain: the distribution's spine, and every other stage beside its anchor.
+"""A total order for a chain: the distribution's spine, and every other stage next to its anchor.
 
 The spine is the exact chain; a further stage says ``after=("contents",)`` or ``before=...``. The same
 stages give the same order, in whatever order the plugins were found. An anchor that ends in ``?`` is optional: with

@@ -50,7 +50,7 @@ class RequestProcessor(Stage):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolPreparation(RequestProcessor):
-    """Runs after the request chain, of which it is no part, and before the agent's tools declare themselves."""
+    """Runs after the request chain (it is not part of it) and before the agent's tools declare themselves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +108,7 @@ class Prologue(Stage):
 class Epilogue(Stage):
     """Runs once an invocation is over, whatever ended it; events that it returns are committed, and not yielded.
 
-    It gets None where the agent had finished, else the error, a CancelledError, or a GeneratorExit where the
+    It gets None if the agent had finished, else the error, a CancelledError, or a GeneratorExit if the
     caller stopped iterating.
     """
 
@@ -143,9 +143,9 @@ class TurnPolicy(Descriptor):
 
     name: str = "turns"
     #: Sets up the context of a message, before it is stored, for the invocation that the message belongs to: the one
-    #: that the caller names (None: the policy finds out), or a new one. It raises where that invocation cannot go on.
+    #: that the caller names (None: the policy finds out), or a new one. It raises if that invocation cannot go on.
     enter: Callable[[InvocationContext, Turn, str | None], None] = _begin
-    #: The events of the message, one for each conversation that it belongs to; none where it is not to be stored.
+    #: The events of the message, one for each conversation that it belongs to; none if it is not to be stored.
     messages: Callable[[InvocationContext, Turn], list[Event]] = _one_message
     #: The agent that answers, once the message is stored; None: the invocation is over, and only its epilogues run.
     agent: Callable[[InvocationContext], BaseAgent | None] = attrgetter("agent")
@@ -173,7 +173,7 @@ class Chains:
     response_chain: tuple[ResponseProcessor, ...] = ()
     result_chain: tuple[ResultProcessor, ...] = ()
     tool_chain: tuple[ToolPolicy, ...] = ()
-    #: Values that plugins keep for as long as the composition lives (their models, say).
+    #: Values that plugins keep for as long as the composition lives (such as their models).
     stash: Stash = field(default_factory=Stash, repr=False, compare=False)
     #: The part of the request chain that the loop runs, and the tool preparations after it.
     request_steps: tuple[RequestProcessor, ...] = field(init=False)
@@ -218,7 +218,7 @@ class Chains:
         return (*self.request_chain, *self.registry.all(ToolPreparation))
 
     def settings_of(self, plugin: str, model: type[M]) -> M:
-        """The settings of a plugin; where it is not composed, the defaults of `model`."""
+        """The settings of a plugin; if it is not composed, the defaults of `model`."""
         settings = self.settings.get(plugin)
         return settings if isinstance(settings, model) else model()
 

@@ -23,7 +23,7 @@ NewelError
     ├── FencedError               another worker took the session over: stop
     └── PairingError              a tool result without its call
 
-A subpackage of `newel` may define its own errors below these, beside the code that raises them.
+A subpackage of `newel` may define its own errors below these, next to the code that raises them.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class ModelError(NewelError):
         self.model = model
         #: The service's id for the request, to quote to its support.
         self.request_id = request_id
-        #: Whether the same request may succeed later, and after how many seconds, where the service says so.
+        #: Whether the same request may succeed later, and after how many seconds, if the service says so.
         self.retryable = retryable
         self.retry_after = retry_after
         #: What to do about it; the message says it too.
@@ -143,7 +143,7 @@ class AlreadyExistsError(SessionError):
 class StaleSessionError(SessionError, ValueError):
     """The stored session has events that this view has not seen: reload the tail and retry."""
 
-    #: The event that was refused, where a store says so.
+    #: The event that was refused, if a store says so.
     event: object = None
 
 

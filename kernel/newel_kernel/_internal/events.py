@@ -100,8 +100,8 @@ class Event(LlmResponse):
     branch: str | None = None
     isolation_scope: str | None = None
     id: str = ""
-    timestamp: float = None  # type: ignore[assignment]  # now, where none is given
-    #: The actions where something has touched them, else None; reading this creates nothing.
+    timestamp: float = None  # type: ignore[assignment]  # now, if none is given
+    #: The actions if something has touched them, else None; reading this creates nothing.
     touched_actions: ClassVar[EventActions | None]
     touched_node_info: ClassVar[NodeInfo | None]
     message: InitVar[Any] = None

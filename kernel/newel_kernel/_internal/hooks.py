@@ -1,7 +1,7 @@
 """Calling hooks: a plugin's lifecycle hooks and an agent's own callbacks, compiled to flat tuples.
 
 pluggy finds and orders the implementations, but it is synchronous; nothing awaited goes through it. Each
-implementation becomes a `Bound` that the kernel calls by keyword and awaits where it must.
+implementation becomes a `Bound` that the kernel calls by keyword and awaits if it must.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ async def first_answer(bound: Callbacks, returns: type[Any] | None, keywords: Ma
 
 
 async def run_round(hook: str, round_: Round, keywords: Mapping[str, object]) -> Any:
-    """Ask plugins, the agent and the fallbacks in turn; the first answer ends the round.
+    """Ask the plugins, then the agent, then the fallbacks; the first answer ends the round.
 
     `keywords` are the plugins'; the agent's callbacks get the same values under their own names.
     """

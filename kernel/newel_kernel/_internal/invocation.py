@@ -146,8 +146,8 @@ class InvocationContext:
     """One invocation as one agent sees it.
 
     `for_agent` and `model_copy` give the view of another agent: the session, the stash and the call budget are
-    shared, `agent`, `branch` and `end_invocation` are the view's own. A subclass shares more (services,
-    say); the Runner's `new_context` makes it.
+    shared, `agent`, `branch` and `end_invocation` are the view's own. A subclass shares more (such as
+    services); the Runner's `new_context` makes it.
     """
 
     #: What tools and callbacks get.

@@ -35,7 +35,7 @@ class Kind(Generic[D_co]):
     #: A function marked with ``@hookspec``; its name is the hook's.
     specification: Callable[..., Sequence[D_co]]
     #: The order of its stages: a distribution lists them under this key (``request_chain``), or under `orders`. Empty:
-    #: the kind has no order, and its descriptor is no `Stage`.
+    #: the kind has no order, and its descriptor is not a `Stage`.
     order: str = ""
     #: Whether a stage needs neither a place in the distribution nor an anchor: it is at the end, by name.
     open_ended: bool = False
@@ -61,7 +61,7 @@ class Registry(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage(Descriptor):
-    """The base of kinds that have an order. Outside the distribution's spine a stage sits beside its anchors."""
+    """The base of kinds that have an order. Outside the distribution's spine a stage sits next to its anchors."""
 
     #: Stages it follows.
     after: tuple[str, ...] = ()

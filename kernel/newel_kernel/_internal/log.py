@@ -65,7 +65,7 @@ class Log:
     ) -> Calls | None:
         """The latest event with calls that `author` made in the isolation scope, and which of them have no result.
 
-        `branch`, `invocation_id` and `own` (event ids) narrow the search where they are given. A long-running call has
+        `branch`, `invocation_id` and `own` (event ids) narrow the search if they are given. A long-running call has
         begun with its event and is not counted. A stand-in for a later result (its event's `custom_metadata` says
         ``provisional``) leaves its call open.
         """

@@ -180,7 +180,7 @@ def _identify(
             ids.discard(call.id)  # a second call with the same id gets a new id
         else:
             call.id = ctx.call_id_prefix + seam.new_id()
-        tool = request.tools_dict.get(call.name)  # type: ignore[arg-type]  # no name is no tool's
+        tool = request.tools_dict.get(call.name)  # type: ignore[arg-type]  # no tool is without a name
         if tool is not None and tool.is_long_running:
             long_running.add(call.id)
     event.long_running_tool_ids = long_running or None

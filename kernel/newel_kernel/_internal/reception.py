@@ -70,7 +70,7 @@ async def receive(ctx: InvocationContext, turn: Turn, state_delta: Json | None) 
 
 
 def stamp(event: Event, config: RunConfig) -> None:
-    """Put the run's metadata on `event`; where both have a key, the event's own value stays."""
+    """Put the run's metadata on `event`; if both have a key, the event's own value stays."""
     if config.custom_metadata:
         event.custom_metadata = {**config.custom_metadata, **(event.custom_metadata or {})}
 

@@ -46,7 +46,7 @@ class Meeting:
 
 
 async def merge_streams(producers: Sequence[Events], meeting: Meeting | None = None) -> Events:
-    """The events of all `producers` as they come. Where one fails, the others are cancelled and awaited first.
+    """The events of all `producers` as they come. If one fails, the others are cancelled and awaited first.
 
     Through `meeting`, code of a producer can leave further events while the producer still works on its next one.
     """

@@ -161,7 +161,7 @@ class Runner:
         return ctx, turn
 
     async def _end(self, session: Session, ctx: InvocationContext | None, error: BaseException | None) -> None:
-        """End the run; `ctx` is None where the invocation had not begun."""
+        """End the run; `ctx` is None if the invocation had not begun."""
         if ctx is not None:
             await finish(ctx, error)
 

@@ -27,7 +27,7 @@ class _Ids:
         self.restart()
 
     def restart(self) -> None:
-        """Begin anew at random, as a forked child must."""
+        """Start again at random, as a forked child must."""
         #: Random ids that are made but not handed out yet; one system call gives the bytes for many.
         self.random: list[str] = []
         h = os.urandom(10).hex()

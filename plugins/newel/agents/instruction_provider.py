@@ -8,7 +8,7 @@ import newel_compose
 
 
 def instruction_problem(instruction: object) -> str | None:
-    """Why `instruction` is no valid instruction, or None if it is one."""
+    """Why `instruction` is not a valid instruction, or None if it is one."""
     if instruction is None or isinstance(instruction, str):
         return None
     if not callable(instruction):

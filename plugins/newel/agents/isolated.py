@@ -29,7 +29,7 @@ async def run_isolated(
     Its models see that input, then the events of the same `isolation_scope` on `branch`. If only one run uses
     a scope, that run may span invocations: run the agent again in the scope, and it continues. Without a scope the run
     uses the context's scope and sees only its own events; to continue an earlier run, pass the index of its first event
-    as `since`. The input itself is no event; None stands for the message that started the invocation. Every event
+    as `since`. The input itself is not an event; None stands for the message that started the invocation. Every event
     carries the scope and the branch.
     """
     scope = ctx.isolation_scope if isolation_scope is None else isolation_scope

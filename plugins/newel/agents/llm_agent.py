@@ -58,7 +58,7 @@ def _schema(value: object) -> object:
 class LlmAgent(base_agent.BaseAgent):
     """An agent that asks a model what to do, runs the tools it calls, and may transfer to other agents.
 
-    `model` is an address (``gemini-2.5-flash``, ``demo:``, ``script:steps.yaml``) or a BaseLlm; where it is
+    `model` is an address (``gemini-2.5-flash``, ``demo:``, ``script:steps.yaml``) or a BaseLlm; if it is
     empty, the nearest ancestor's is used, else the distribution's default. `tools` holds functions, tools
     and toolsets.
     """
@@ -72,7 +72,7 @@ class LlmAgent(base_agent.BaseAgent):
     instruction: Annotated[object, AfterValidator(_instruction)] = ""
     #: The same, for the whole tree; only the root's is used.
     global_instruction: Annotated[object, AfterValidator(_instruction)] = ""
-    #: Sent as it is, before everything else, so that a provider can cache it (text, a Content or parts).
+    #: Sent unchanged, before everything else, so that a provider can cache it (text, a Content or parts).
     static_instruction: object = None
     tools: Annotated[list[object], AfterValidator(_no_classes)] = Field(default_factory=list)
     generate_content_config: Annotated[GenerateContentConfig | None, BeforeValidator(_without_fields_of_requests)] = (
@@ -123,7 +123,7 @@ class LlmAgent(base_agent.BaseAgent):
 
     @property
     def canonical_model(self) -> BaseLlm:
-        """The model itself, resolved by the process's distribution where `model` is an address."""
+        """The model itself, resolved by the process's distribution if `model` is an address."""
         choice = named_model(self)
         return models.model_of(newel_compose.compose_once(), choice) if isinstance(choice, str) else choice
 

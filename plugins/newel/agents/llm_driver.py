@@ -129,7 +129,7 @@ class LlmDriver(Driver, ModelDriver):
                 yield event
 
     def _save_output(self, event: Event) -> None:
-        """Put the text of a final answer (validated, where there is an output schema) into the state."""
+        """Put the text of a final answer (validated, if there is an output schema) into the state."""
         agent: LlmAgent = self.agent
         if event.author != agent.name or not event.is_final_response():
             return

@@ -16,7 +16,7 @@ class Opening:
     """The input that replaces the user's message for an agent, and the events of its conversation.
 
     `since` is the index in the session of the first event that can belong to the run. `own` are the ids of the run's
-    events so far, or None where the isolation scope identifies them.
+    events so far, or None if the isolation scope identifies them.
     """
 
     __slots__ = ("agent", "content", "histories", "own", "since")
@@ -37,7 +37,7 @@ class Opening:
 
 
 def as_opening(node_input: object) -> Content:
-    """`node_input` as a message: a Content's parts, a text as it is, a model, a dict or a list as JSON."""
+    """`node_input` as a message: a Content's parts, a text, a model, a dict or a list as JSON."""
     if isinstance(node_input, Content):
         return Content(role="user", parts=list(thaw(node_input).parts or ()))
     if isinstance(node_input, str):

@@ -14,7 +14,7 @@ Run = Callable[..., AsyncGenerator[Event, None]]
 
 
 def checked(run: Run) -> Run:
-    """A class's `_run_async_impl` with its events checked; a HookSignatureError if it is no async generator."""
+    """A class's `_run_async_impl` with its events checked; a HookSignatureError if it is not an async generator."""
     if inspect.iscoroutinefunction(run):
         raise HookSignatureError(f"{run.__qualname__} is not an async generator: it must yield its events")
     if not inspect.isasyncgenfunction(run):

@@ -21,7 +21,7 @@ def validated(schema: Any, text: str) -> object:
 
 
 def schema_problem(schema: Any) -> str | None:
-    """Why `schema` cannot validate anything, or None; a type that is not defined yet is no problem."""
+    """Why `schema` cannot validate anything, or None; a type that is not defined yet is not a problem."""
     if schema is None or isinstance(schema, dict) or hasattr(schema, "model_dump"):
         return None
     wrong = isinstance(schema, str) or inspect.isroutine(schema)

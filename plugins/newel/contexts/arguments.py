@@ -11,7 +11,7 @@ _PLAIN = (str, bytes, int, float, list, tuple, dict, set, type)
 
 
 def check_root(root: object) -> None:
-    """Refuse a root that is no agent; the kernel reports None."""
+    """Refuse a root that is not an agent; the kernel reports None."""
     if root is None or isinstance(root, BaseAgent):
         return
     if isinstance(root, type):
@@ -39,7 +39,7 @@ def listed_plugins(plugins: Sequence[object] | None) -> Sequence[object] | None:
 
 
 def check_ids(user_id: object, session_id: object) -> None:
-    """Refuse ids that are no texts, and a blank session id."""
+    """Raise unless both ids are strings and the session id is not blank."""
     for name, value in (("user_id", user_id), ("session_id", session_id)):
         if not isinstance(value, str):
             raise ConfigurationError(f"{name} is {_text(value)}; give a text")
@@ -48,13 +48,13 @@ def check_ids(user_id: object, session_id: object) -> None:
 
 
 def check_message(message: object) -> None:
-    """Refuse a value that can be no message; a dict and other objects are validated as a Content."""
+    """Refuse a value that cannot be a message; a dict and other objects are validated as a Content."""
     if isinstance(message, (bytes, int, float, set, type)):
         raise ConfigurationError(f"the message is {_text(message)}; give a text, a Content, a Part or a list of parts")
 
 
 def check_config(config: object) -> None:
-    """Refuse a value that is no RunConfig."""
+    """Refuse a value that is not a RunConfig."""
     if not isinstance(config, RunConfig):
         raise ConfigurationError(f"run_config is {_text(config)}; give a newel.agents.RunConfig(...)")
 

@@ -99,7 +99,7 @@ class Context(KernelContext, ReadonlyContext):
         return version
 
     async def load_artifact(self, filename: str, version: int | None = None) -> Part | None:
-        """A version of an artifact (the latest where `version` is None), or None."""
+        """A version of an artifact (the latest if `version` is None), or None."""
         return await self._artifacts().load_artifact(**self._where(), filename=filename, version=version)
 
     async def list_artifacts(self) -> list[str]:

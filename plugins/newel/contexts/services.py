@@ -1,4 +1,4 @@
-"""Services: the methods that contexts need of a runner's stores, besides its session store."""
+"""Services: the methods that contexts need of a runner's stores, apart from its session store."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ArtifactService(Protocol):
         session_id: str | None = None,
         version: int | None = None,
     ) -> Part | None:
-        """A version (the latest where `version` is None), or None."""
+        """A version (the latest if `version` is None), or None."""
 
     async def list_artifact_keys(self, *, app_name: str, user_id: str, session_id: str | None = None) -> list[str]:
         """The names of the session's artifacts, the user's included."""

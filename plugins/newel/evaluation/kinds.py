@@ -35,7 +35,7 @@ class Metric(Loader):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeBackend(Loader):
-    """Computes metrics without a judge model, where `backend` in their criterion names it.
+    """Computes metrics without a judge model, if `backend` in their criterion names it.
 
     `load` imports and returns its Evaluator class, which is called with `eval_metric=`.
     """

@@ -1,4 +1,4 @@
-"""The plugin of evaluation's kinds; it takes part only where something is evaluated."""
+"""The plugin of evaluation's kinds; it takes part only if something is evaluated."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ class _Verdicts:
 
 
 def check_fit(tool: BaseTool | None, args: Json) -> None:
-    """Raise UnusableAnswerError where `args` do not fit `tool`."""
+    """Raise UnusableAnswerError if `args` do not fit `tool`."""
     problem = None
     declaration = tool._get_declaration() if tool is not None else None
     schema = as_plain(declaration.parameters_json_schema) if declaration is not None else None

@@ -39,7 +39,7 @@ def for_agent(agent: LlmAgent) -> RequestStep:
     """The step that starts a request from the agent's settings and the RunConfig."""
     name, config, tools = agent.name, agent.generate_content_config, agent.tools
     schema = agent.output_schema if agent.mode != "task" else None
-    #: The last composition, and the model in it. When an agent of the tree is edited, this step is made anew.
+    #: The last composition, and the model in it. When an agent of the tree is edited, this step is made again.
     seen: tuple[Chains, BaseLlm] | None = None
 
     def start(ctx: LlmContext, request: LlmRequest) -> None:

@@ -50,7 +50,7 @@ def _limits(ctx: LlmContext) -> Settings:
 
 
 def applies_to(agent: LlmAgent) -> bool:
-    """Only where the agent has an executor."""
+    """Only if the agent has an executor."""
     return agent.code_executor is not None
 
 

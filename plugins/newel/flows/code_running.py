@@ -104,7 +104,7 @@ class Execution:
         )
 
     async def _saved(self, result: CodeExecutionResult) -> Part:
-        """The part of `result`, its files saved as artifacts where there is a service for them."""
+        """The part of `result`, its files saved as artifacts if there is a service for them."""
         if result.output_files and self._ctx.artifact_service is None:
             names = ", ".join(f"`{file.name}`" for file in result.output_files)
             text = f"{result.stdout}\nNot saved, for there is no artifact service: {names}"

@@ -52,7 +52,7 @@ def window(events: Sequence[Event], config: EventsCompactionConfig) -> list[Even
 def surplus(
     events: Sequence[Event], config: EventsCompactionConfig, agent_name: str, branch: str | None
 ) -> list[Event]:
-    """The events older than those to keep, where the last prompt reached the threshold.
+    """The events older than those to keep, if the last prompt reached the threshold.
 
     The last summary comes first, so that the next one can replace it.
     """

@@ -1,6 +1,6 @@
 """compaction: summarises the older part of a long conversation, as the app's events_compaction_config says.
 
-Where a prompt grew too long, it runs before the contents are put together; otherwise after an invocation. The summary
+If a prompt grew too long, it runs before the contents are put together; otherwise after an invocation. The summary
 is an event of the session that callers do not see; the events that it stands for stay where they are.
 """
 
@@ -34,7 +34,7 @@ _COMPACTED = Key[bool]("compaction is done")
 
 
 async def run(ctx: InvocationContext, request: LlmRequest) -> None:
-    """Compact where the last prompt reached the threshold."""
+    """Compact if the last prompt reached the threshold."""
     config = _config(ctx)
     if config is None or config.token_threshold is None or ctx.opening is not None:  # not this conversation
         return

@@ -1,6 +1,6 @@
 """context_cache: tells the model how its provider may cache the unchanging start of a request, and what it has cached.
 
-The provider does the caching, where it can, and notes on its response what it used; see `ContextCacheConfig`.
+The provider does the caching, if it can, and notes on its response what it used; see `ContextCacheConfig`.
 """
 
 from __future__ import annotations

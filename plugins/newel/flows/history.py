@@ -86,7 +86,7 @@ class History:
         return self._contents
 
     def _roll_back(self, events: Sequence[Event]) -> None:
-        """Forget the events that were cut off the end, or everything where the log is another one."""
+        """Forget the events that were cut off the end, or everything if the log is another one."""
         count = min(len(self._past), len(events))
         while count > self._epoch and events[count - 1] is not self._past[count - 1]:
             count -= 1  # cut off, and continued with other events
@@ -131,7 +131,7 @@ class History:
         return True
 
     def _append_any(self, event: Event) -> bool:
-        """Take any event that only adds to the end; False where it does not."""
+        """Take any event that only adds to the end; False if it does not."""
         actions = event.touched_actions
         if actions is not None and (actions.compaction is not None or actions.rewind_before_invocation_id):
             return False

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from newel.flows.llm_agents import RequestStep
 
 
-#: Gives an instruction as it is to be sent.
+#: Gives an instruction in the form in which it is sent.
 Provider: TypeAlias = Callable[[ReadonlyContext], str | Awaitable[str]]
 
 
@@ -38,7 +38,7 @@ def _is_plain(instruction: object) -> TypeGuard[str]:
 
 
 async def _resolved(instruction: object, ctx: InvocationContext) -> str:
-    """The text of an instruction: a template is filled, a function's result is used as it is."""
+    """The text of an instruction: a template is filled, a function's result is used unchanged."""
     if isinstance(instruction, str):
         settings = ctx.composition.settings_of("instructions", Settings)
         try:
@@ -82,7 +82,7 @@ async def run(ctx: LlmContext, request: LlmRequest) -> None:
 
 
 def for_agent(agent: LlmAgent) -> RequestStep:
-    """`run`, or a step that just appends the text, where no instruction has placeholders."""
+    """`run`, or a step that just appends the text, if no instruction has placeholders."""
     shared = agent.root_agent.__dict__.get("global_instruction")
     texts = [text for text in (shared, agent.instruction) if text]
     plain = [text for text in texts if _is_plain(text)]

@@ -20,7 +20,7 @@ def run(ctx: LlmContext, request: LlmRequest) -> None:
 def _previous(ctx: LlmContext) -> str | None:
     """The interaction of the agent's latest answer, on its branch or before it branched off, in the same isolated run.
 
-    An interaction that failed cannot be continued. Where the agent is to see the current turn only, earlier
+    An interaction that failed cannot be continued. If the agent is to see the current turn only, earlier
     interactions, which hold what came before, are not continued.
     """
     agent = ctx.agent
@@ -39,7 +39,7 @@ def _previous(ctx: LlmContext) -> str | None:
 
 
 def applies_to(agent: BaseAgent | None) -> bool:
-    """Only where the model that the agent asks, its own or an ancestor's, keeps conversations."""
+    """Only if the model that the agent asks, its own or an ancestor's, keeps conversations."""
     while agent is not None:
         model: str | BaseLlm | None = getattr(agent, "model", None)
         if model:

@@ -1,4 +1,4 @@
-"""live_history: what an agent said before it transferred is quoted, where it continues over a new live connection.
+"""live_history: what an agent said before it transferred is quoted when it continues over a new live connection.
 
 After a transfer back, a service takes what follows the result of a function for the model's own words, and stays
 silent. Quoted, the last word is another's, and the model answers.

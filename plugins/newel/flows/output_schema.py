@@ -39,7 +39,7 @@ async def before(ctx: LlmContext, request: LlmRequest) -> None:
 
 
 async def after(ctx: InvocationContext, call_event: Event, result_event: Event) -> list[Event] | None:
-    """Where the answer was given, it becomes the agent's final message."""
+    """If the answer was given, it becomes the agent's final message."""
     actions = result_event.touched_actions
     if actions is None or actions.set_model_response is None:
         return None

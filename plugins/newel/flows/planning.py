@@ -57,7 +57,7 @@ async def after(ctx: LlmContext, request: LlmRequest, response: LlmResponse) -> 
 
 
 def applies_to(agent: LlmAgent) -> bool:
-    """Only where the agent has a planner."""
+    """Only if the agent has a planner."""
     return agent.planner is not None
 
 

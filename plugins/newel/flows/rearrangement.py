@@ -65,7 +65,7 @@ def _without_responses(event: Event, ids: Set[str | None]) -> Event:
 
 
 def place_latest_response(events: list[Event]) -> list[Event]:
-    """Where the last event answers an earlier call, put it right after that call and drop what lies between.
+    """If the last event answers an earlier call, put it right after that call and drop what lies between.
 
     The model is then asked as if it had just called: what it said while it waited would come between a call
     and its response.

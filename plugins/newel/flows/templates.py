@@ -1,7 +1,7 @@
 """Templates: ``{key}`` placeholders in an instruction, filled from the session's state and artifacts.
 
 ``{key}`` is required, ``{key?}`` optional; ``{app:key}``, ``{user:key}`` and ``{temp:key}`` name a scope;
-``{artifact.name}`` is an artifact's text. Braces around anything else are left as they are.
+``{artifact.name}`` is an artifact's text. Braces around anything else are unchanged.
 """
 
 from __future__ import annotations

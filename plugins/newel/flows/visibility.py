@@ -82,7 +82,7 @@ def is_from_other_agent(event: Event, agent_name: str) -> bool:
 
 
 def as_quotation(event: Event, *, fence: bool = False) -> Content | None:
-    """Another agent's message, quoted in the user's role; None where nothing is left of it.
+    """Another agent's message, quoted in the user's role; None if nothing is left of it.
 
     With `fence`, what it says stands between fences that it cannot close.
     """

@@ -58,7 +58,7 @@ class Background:
         return await settle(self.session.ctx, event, calls, merged)
 
     async def _wait_for(self, calls: Sequence[FunctionCall]) -> list[Event]:
-        """The results of calls that the model waits for; where one fails, the others are cancelled first."""
+        """The results of calls that the model waits for; if one fails, the others are cancelled first."""
         if not calls:
             return []
         ctx, tools = self.session.ctx, self.session.request.tools_dict
@@ -90,7 +90,7 @@ class Background:
                 task.cancel()
 
     def to_send(self, event: Event) -> Content | None:
-        """The results that go to the model; None where nothing is left.
+        """The results that go to the model; None if nothing is left.
 
         Left out are calls that the service has revoked, and calls that the user is asked about: they have no result
         yet.
@@ -129,7 +129,7 @@ class Background:
         return self.session.event(Content(role="user", parts=[Part(function_response=answer)]))
 
     def _begin(self, call: FunctionCall, event: Event, tool: BaseTool) -> None:
-        """Run a call beside the conversation; its result is stored, yielded and sent when it is ready."""
+        """Run a call concurrently with the conversation; its result is stored, yielded and sent when it is ready."""
         call_id = call.id or ""
         self.running.names[call_id] = tool.name
         self.running.calls[call_id] = self.spawn(self._beside(call, event, tool), f"tool {tool.name}")

@@ -46,7 +46,7 @@ _log = logging.getLogger(__name__)
 
 
 def configure(ctx: InvocationContext, request: LlmRequest) -> None:
-    """Write the configuration of the connection into the request; the caller's RunConfig stays as it is."""
+    """Write the configuration of the connection into the request; the caller's RunConfig does not change."""
     config = request.stash[LIVE_CONFIG]
     for name in FROM_RUN:
         if (value := getattr(ctx.run_config, name)) is not None:
@@ -77,7 +77,7 @@ def prepare_live(session: LiveSession) -> None:
 
 
 def _mark_non_blocking(request: LlmRequest) -> None:
-    """Declare the tools that run beside the conversation as such; declarations are shared, so these are copies."""
+    """Declare the tools that run concurrently with the conversation as such, in copies: declarations are shared."""
     beside = {name for name, tool in request.tools_dict.items() if runs_beside(tool)}
     if not beside or not request.config.tools:
         return

@@ -32,7 +32,7 @@ class LiveSession(Protocol):
     draft: Draft
     #: The handle by which the session continues over another connection; None: it cannot.
     handle: str | None
-    #: Whether the session begins anew after this response.
+    #: Whether the session starts again after this response.
     restarts: bool
 
     @property
@@ -68,7 +68,7 @@ class LiveSession(Protocol):
         """Continue over a new connection, by the handle."""
 
     def restart(self, answer: Event | None = None) -> None:
-        """Drop what the service knows: prepare again, and begin a new session with the history as it is then.
+        """Drop what the service knows: prepare again, and begin a new session with the current history.
 
         `answer` replaces the incoming response, once the steps have reported on that response.
         """

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from newel.live.kinds import InStep, Reported
 
 Events = AsyncGenerator[Event, None]
-#: What a response holds besides its content, and the values of a response that holds nothing else.
+#: What a response holds in addition to its content, and the values of a response that holds nothing else.
 _FURTHER = attrgetter("sparse_values", "usage_metadata", "model_version", "finish_reason", "custom_metadata")
 _NOTHING_FURTHER = (LlmResponse.no_sparse, None, None, None, None)
 
@@ -135,7 +135,7 @@ class Conversation:
                     yield event
 
     def _event_of(self, item: LlmResponse) -> tuple[Event, Sequence[FunctionCall]] | None:
-        """The event of a response and its calls; None where it makes no event."""
+        """The event of a response and its calls; None if it makes no event."""
         session = self.session
         if session.restarts:
             return (session.answer, ()) if session.answer is not None else None

@@ -20,7 +20,7 @@ class PendingEvent:
 
 
 class End:
-    """Nothing more comes; `error` says why, where something failed."""
+    """Nothing more comes; `error` says why, if something failed."""
 
     __slots__ = ("error",)
 
@@ -41,7 +41,7 @@ Item = LlmResponse | PendingEvent | UserAnswer | End
 
 
 class Inbox:
-    """One reader; a connection writes its responses, and waits where there is no room for more."""
+    """One reader; a connection writes its responses, and waits if there is no room for more."""
 
     __slots__ = ("_arrived", "_bytes", "_items", "_most", "_most_bytes", "_room", "_sizes")
 
@@ -64,7 +64,7 @@ class Inbox:
         return self._items.popleft()
 
     def arrival(self) -> asyncio.Future[LlmResponse | None]:
-        """A future to await where nothing waits: it gives a response, or None where an item may be there."""
+        """A future to await when nothing waits: it gives a response, or None if an item may be there."""
         self._arrived = asyncio.Future()
         return self._arrived
 
@@ -128,7 +128,7 @@ class Inbox:
 
 
 def media_size(response: LlmResponse) -> int:
-    """The bytes of media in the response; 0 where it holds anything else as well."""
+    """The bytes of media in the response; 0 if it holds anything else as well."""
     content = response.content
     total = 0
     for part in (content.parts or ()) if content is not None else ():

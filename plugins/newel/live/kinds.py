@@ -42,8 +42,8 @@ _ARRIVAL = Guard(("response",), lambda nothing: nothing is None, "None")
 class LiveOut(Stage):
     """A step that the user's input takes on its way to the model.
 
-    `make` is called once for each `LiveSession`, and returns the step, or None where it has nothing to do. The step
-    gets the request (a Blob, where nothing comes with it) and returns the request to pass on, or None: then nothing is
+    `make` is called once for each `LiveSession`, and returns the step, or None if it has nothing to do. The step
+    gets the request (a Blob, if nothing comes with it) and returns the request to pass on, or None: then nothing is
     sent. A ValueError refuses the request: the session reports it, and goes on.
     """
 
@@ -83,7 +83,7 @@ class LiveIn(Stage):
 def register_live_out(settings: Settings) -> Sequence[LiveOut]:
     """Steps of `live_out`. What happens to the user's requests before a live model gets them.
 
-    The place of a step is in the distribution's `orders`, or beside an anchor.
+    The place of a step is in the distribution's `orders`, or next to an anchor.
 
     >>> def shout(live):
     ...     def step(request):

@@ -102,7 +102,7 @@ class Link:
                 if session.request.contents and not resumes:
                     await connection.send_history(list(session.request.contents))
                 return await self._hold(connection)
-        except Exception as error:  # noqa: BLE001 - what is no loss is raised again
+        except Exception as error:  # noqa: BLE001 - what is not a loss is raised again
             return await self._continues(error)
 
     def _configure(self) -> bool:

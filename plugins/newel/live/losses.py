@@ -25,6 +25,6 @@ def closed_normally(error: BaseException) -> bool:
 
 
 def _foreign(name: str) -> tuple[type[Exception], ...]:
-    """An error of websockets, where that library has been imported."""
+    """An error of websockets, if that library has been imported."""
     kind = getattr(sys.modules.get("websockets.exceptions"), name, None)
     return (kind,) if kind is not None else ()

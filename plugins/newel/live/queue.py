@@ -13,14 +13,14 @@ class LiveRequest(WireModel):
     """One input: a content, a piece of audio or an image, a mark of activity, or the end.
 
     Of several, the first of `activity_start`, `activity_end`, `audio_stream_end` and `blob` is sent, and `content`
-    as well. Where `close` is set, nothing else counts.
+    as well. If `close` is set, nothing else counts.
     """
 
     content: Content | None = None
     blob: Blob | None = None
     activity_start: ActivityStart | None = None
     activity_end: ActivityEnd | None = None
-    #: The microphone is off: what was heard so far is to be taken as it is.
+    #: The microphone is off: what was heard so far is complete.
     audio_stream_end: bool = False
     close: bool = False
     #: The content is a part of the user's turn: more follows before the model answers. It is not stored.
@@ -57,7 +57,7 @@ class LiveRequestQueue:
 
     @property
     def closed(self) -> bool:
-        """Whether `close` was called, even where the reader has not got that far."""
+        """Whether `close` was called, even if the reader has not got that far."""
         return self._closed
 
     def send(self, request: LiveRequest) -> None:
@@ -82,7 +82,7 @@ class LiveRequestQueue:
         self._put(LiveRequest(activity_end=ActivityEnd()))
 
     def send_audio_stream_end(self) -> None:
-        """The microphone is off: the service takes what it heard so far as it is."""
+        """The microphone is off: the service takes what it has heard so far as complete."""
         self._put(LiveRequest(audio_stream_end=True))
 
     def close(self) -> None:
@@ -96,7 +96,7 @@ class LiveRequestQueue:
         return item if isinstance(item, LiveRequest) else LiveRequest(blob=item)
 
     async def take(self) -> LiveRequest | Blob:
-        """The same for the runtime: a blob on its own is returned as it is."""
+        """The same for the runtime: a blob on its own is returned unchanged."""
         while (item := self.pop()) is None:
             await self.arrival()
         return item
@@ -111,7 +111,7 @@ class LiveRequestQueue:
         return item
 
     def arrival(self) -> asyncio.Future[None]:
-        """A future to await where nothing waits: it is done when an input may be there."""
+        """A future to await when nothing waits: it is done when an input may be there."""
         self._reader = asyncio.Future()
         return self._reader
 

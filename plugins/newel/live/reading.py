@@ -1,4 +1,4 @@
-"""Reading: what of a live response becomes an event."""
+"""Reading: which part of a live response becomes an event."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PLAIN = LlmResponse.no_sparse
 
 
 def as_response(response: LlmResponse) -> LlmResponse | None:
-    """The response as its event has it; None where it says nothing to the consumer."""
+    """The response as its event has it; None if it says nothing to the consumer."""
     if response.sparse_values is _PLAIN:
         return response if response.content is not None or response.usage_metadata is not None else None
     for name in _ALONE:

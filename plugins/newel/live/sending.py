@@ -151,7 +151,7 @@ class Sender:
         self._unconfirmed_bytes, self.unanswered = 0, None
 
     def _through(self, item: LiveRequest | Blob) -> LiveRequest | Blob | None:
-        """What is left of a request after the steps; None, too, where a step waits: then `_work` is set."""
+        """What is left of a request after the steps; None, too, if a step waits: then `_work` is set."""
         steps = iter(self._blob_steps if item.__class__ is Blob else self._steps)
         try:
             for step in steps:

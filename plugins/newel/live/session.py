@@ -126,7 +126,7 @@ class RunningSession:
             self.link.switch()
 
     def restart(self, answer: Event | None = None) -> None:
-        """Drop what the service knows: prepare again, and begin a new session with the history as it is then.
+        """Drop what the service knows: prepare again, and begin a new session with the current history.
 
         `answer` replaces the incoming response, once the steps have reported on that response.
         """
@@ -152,7 +152,7 @@ class RunningSession:
         link.start()
 
     async def hang_up(self) -> None:
-        """Close the connection from this side; tools that run beside the conversation end."""
+        """Close the connection from this side; tools that run concurrently with the conversation end."""
         await self.background.end()
         if self.link is not None:
             await self.link.close()

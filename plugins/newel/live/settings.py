@@ -34,7 +34,7 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
     tool_seconds: float = Field(default=1.0, ge=0)
     #: Put RunConfig's `custom_metadata` on the events of what the user typed, too.
     metadata_on_user_events: bool = False
-    #: Run `after_run` callbacks even where the consumer has left.
+    #: Run `after_run` callbacks even if the consumer has left.
     after_run_on_leaving: bool = False
     #: Join transcriptions that a connection gives only in pieces.
     sum_transcriptions: bool = False

@@ -17,7 +17,7 @@ from newel_types import Content, FunctionCall, FunctionResponse, Part, deep_copy
 if TYPE_CHECKING:
     from newel.live.contract import LiveSession
 
-#: The function by which a model stops a streaming tool, where the user has declared one.
+#: The function by which a model stops a streaming tool, if the user has declared one.
 STOP = "stop_streaming"
 #: The parameter of a tool that listens.
 STREAM = "input_stream"
@@ -34,7 +34,7 @@ def stop_target(call: FunctionCall) -> str | None:
 
 
 def is_streaming(tool: BaseTool) -> bool:
-    """Whether a call of the tool goes on beside the conversation: an async generator, or one with `run_live`."""
+    """Whether calls of the tool run concurrently with the conversation: an async generator, or one with `run_live`."""
     return hasattr(tool, "run_live") or inspect.isasyncgenfunction(getattr(tool, "func", None))
 
 
@@ -60,7 +60,7 @@ class Streaming:
         self.context = session.ctx.context_type(session.ctx, function_call_id=call.id)
 
     def begin(self) -> Json:
-        """Run the call beside the conversation; return what the model gets meanwhile."""
+        """Run the call concurrently with the conversation; return what the model gets meanwhile."""
         running, call_id = self.running, self.call.id or ""
         running.names[call_id] = self.tool.name
         running.calls[call_id] = self.session.spawn(self._run(), f"streaming tool {self.tool.name}")

@@ -38,10 +38,10 @@ class ModelProvider(Stage):
 
     create: Callable[[str], BaseLlm]
     patterns: tuple[str, ...] = ()
-    #: The address to use where an agent names no model, or None (no key is set, say).
+    #: The address to use if an agent names no model, or None (for example because no key is set).
     default: Callable[[], str | None] | None = None
     description: str = ""
-    #: Asked for a default only after all providers that are no fallback.
+    #: Asked for a default only after all providers that are not fallbacks.
     fallback: bool = False
 
     @property

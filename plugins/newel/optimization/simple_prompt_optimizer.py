@@ -22,7 +22,7 @@ The current instruction:
 
 It passes this share of the examples it was tried on: {score}
 
-Write a better instruction: keep what works, make clear what was unclear, and do not mention the examples. Answer with
+Write a better instruction: keep what works, clarify what was unclear, and do not mention the examples. Answer with
 the instruction and nothing else.
 """
 

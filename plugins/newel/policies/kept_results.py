@@ -19,7 +19,7 @@ _NOTE = (
 
 
 async def keep(tool: BaseTool, data: object, context: Context) -> Json | None:
-    """The reference to an artifact with `data`, plain data; None where it cannot be kept, which is logged.
+    """The reference to an artifact with `data`, plain data; None if it cannot be kept, which is logged.
 
     Without an artifact service there is nothing to log.
     """

@@ -1,9 +1,9 @@
 """pairing: every tool call gets a result, even if its run was cancelled, failed or died with its process.
 
 A provider refuses, for good, a conversation that holds a call without a result. So a run that ends early leaves a
-result for each call that it did not finish: the tool's own, where it has one that is not stored yet. A new message
+result for each call that it did not finish: the tool's own, if it has one that is not stored yet. A new message
 first answers the calls that a crash left open. Calls that wait for the outside stay open: long-running calls, and
-calls that a sub-agent works on. Where the agent in a tool waits for the user, and the user goes on with something
+calls that a sub-agent works on. If the agent in a tool waits for the user, and the user goes on with something
 else, the call gets a provisional result.
 """
 

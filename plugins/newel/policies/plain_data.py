@@ -9,7 +9,7 @@ from enum import Enum
 
 MOST_DEPTH = 64
 MOST_DIGITS = 4_000
-#: A value that shares its parts is small as an object but may be endless as data, so depth alone is no bound.
+#: A value that shares its parts is small as an object but may be endless as data, so depth alone is not a bound.
 MOST_VALUES = 200_000
 _LARGEST = 10**MOST_DIGITS - 1
 
@@ -118,7 +118,7 @@ def _key(key: object) -> str:
 
 
 def text_of(value: object) -> str:
-    """The clean `str` of any object, or a substitute where the object has none."""
+    """The clean `str` of any object, or a substitute if the object has none."""
     try:
         return clean_text(str(value))
     except Exception as error:  # noqa: BLE001 - a plugin boundary: a foreign __str__

@@ -80,7 +80,7 @@ def _key(function: Callable[..., object]) -> Callable[..., object]:
 
 
 def _timed(function: Callable[..., object], values: Json) -> tuple[object, BaseException | None, float]:
-    """The result or the error of a call (a StopIteration, say, cannot be set on a future), and its seconds."""
+    """The result or the error of a call (a StopIteration, for example, cannot be set on a future), and its seconds."""
     start = time.perf_counter()
     try:
         return function(**values), None, time.perf_counter() - start

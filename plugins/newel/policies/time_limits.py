@@ -9,7 +9,7 @@ from newel_kernel import Json
 
 
 async def within(seconds: float, awaited: Awaitable[object], name: str) -> object:
-    """The result of a tool call, or an error result where the limit ended it."""
+    """The result of a tool call, or an error result if the limit ended it."""
     try:
         async with asyncio.timeout(seconds) as limit:
             return await awaited

@@ -68,7 +68,7 @@ def _clean(call: FunctionCall) -> None:
         call.args = {"unusable": f"the arguments could not be read: {text_of(error)}"}
         return
     if not isinstance(args, dict):
-        args = {"unusable": f"the arguments are no object, but {type(args).__name__}"}
+        args = {"unusable": f"the arguments must be a JSON object, not {type(args).__name__}"}
     call.args = args
 
 

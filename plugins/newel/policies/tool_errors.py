@@ -27,7 +27,7 @@ def on_tool_error_callback(tool: BaseTool, tool_args: Json, tool_context: Contex
 
 
 def _log_error(tool: BaseTool, context: Context, error: Exception) -> None:
-    """Log for the developer what the model gets, with the place; on stderr, where the program configures no logging."""
+    """Log for the developer what the model gets, with the place; on stderr, if the program configures no logging."""
     ctx = context.get_invocation_context()
     secrets = ctx.stash.get(SECRETS, None)
     masked = error if secrets is None else secrets.mask_error(error)

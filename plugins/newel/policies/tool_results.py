@@ -55,7 +55,7 @@ def bounded(result: object, most: int) -> object:
 
 
 def _is_large(result: object, characters: int, size: int) -> bool:
-    """Whether a plain `result`, which is no error, has more characters or more bytes as JSON."""
+    """Whether a plain `result`, which is not an error, has more characters or more bytes as JSON."""
     if isinstance(result, dict) and "error" in result:
         return False
     text = _as_json(result)

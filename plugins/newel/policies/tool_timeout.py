@@ -39,7 +39,7 @@ class _Rest:
             while True:
                 try:
                     sent = yield awaited
-                except BaseException as error:  # noqa: BLE001 - a cancellation, say, is for the coroutine
+                except BaseException as error:  # noqa: BLE001 - a cancellation, for example, is for the coroutine
                     awaited = self._steps.throw(error)
                 else:
                     awaited = self._steps.send(sent)

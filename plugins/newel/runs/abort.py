@@ -16,13 +16,13 @@ _POLL_SECONDS = 0.05
 
 
 class AbortSignal(Protocol):
-    """An asyncio.Event, or anything like it; one whose `wait` is no coroutine (threading.Event) is polled."""
+    """An asyncio.Event, or anything like it; one whose `wait` is not a coroutine (threading.Event) is polled."""
 
     def is_set(self) -> bool:
         """Whether the run is to end."""
 
     def wait(self) -> object:
-        """Return (or, where it is a coroutine, end) once the run is to end."""
+        """Return (or, if it is a coroutine, end) once the run is to end."""
 
 
 async def abortable(events: Events, signal: AbortSignal) -> Events:
@@ -60,7 +60,7 @@ def interruptible(events: Events) -> Events:
 
 
 async def _announced(events: Events, signal: asyncio.Event) -> Events:
-    """`events`, which find the signal where they take their claim: in the first step."""
+    """`events`, which find the signal when they take their claim: in the first step."""
     async with aclosing(events):
         token = INTERRUPTION.set(signal)
         try:

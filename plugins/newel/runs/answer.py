@@ -61,7 +61,7 @@ class Waiting(NewelError):
 def run(agent: BaseAgent, message: object, **options: Unpack[RunnerOptions]) -> str:
     """The text of the agent's final answer to `message`, in a session of its own that is not kept.
 
-    `options` go to `InMemoryRunner`. Raises Waiting where the agent asks for an approval, input or a credential. Not
+    `options` go to `InMemoryRunner`. Raises Waiting if the agent asks for an approval, input or a credential. Not
     for use inside a running event loop: there, iterate over ``Runner.run_async``.
     """
     check_message(message)

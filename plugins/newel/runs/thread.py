@@ -56,7 +56,7 @@ class _Thread:
         return result
 
     def close(self) -> None:
-        """Cancel the run where it has not ended, and wait until it has."""
+        """Cancel the run if it has not ended, and wait until it has."""
         if self._task is not None:
             self._call(self._task.cancel)
         self._thread.join()

@@ -30,7 +30,7 @@ def print_event(event: Event, *, verbose: bool = False) -> None:
 
 
 def _summary(part: Part) -> str:
-    """A part that is no text, in a few words."""
+    """A part that is not text, in a few words."""
     if part.function_call is not None:
         return f"calls {part.function_call.name}({shortened(part.function_call.args or {}, _MOST)})"
     if part.function_response is not None:

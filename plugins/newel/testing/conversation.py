@@ -53,7 +53,7 @@ class Turn(list[Event]):
 
     @property
     def text(self) -> str:
-        """The last text; empty where there is none."""
+        """The last text; empty if there is none."""
         return self.texts[-1] if self.texts else ""
 
     @property
@@ -111,7 +111,7 @@ class Conversation:
     def restart(self, subject: object = None) -> None:
         """Continue with a new runner and composition over the same stores, as a new process would.
 
-        `subject` replaces the former one: an agent that was changed in code, say.
+        `subject` replaces the former one: for example an agent that was changed in code.
         """
         self._subject = subject or self._subject
         subject = self._subject
@@ -182,7 +182,7 @@ class Conversation:
 
     @property
     def model(self) -> ScriptedModel:
-        """The model of the root agent, where it is a scripted one."""
+        """The model of the root agent, if it is a scripted one."""
         model = getattr(self.runner.agent, "model", None)
         if not isinstance(model, ScriptedModel):
             raise TypeError(f"the model of the root agent {self.runner.agent.name!r} is not a ScriptedModel: {model!r}")

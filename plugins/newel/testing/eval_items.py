@@ -61,7 +61,7 @@ class EvalItem(pytest.Item):
             self.add_marker(pytest.mark.xfail(reason=str(case.xfail), strict=False))
 
     def runtest(self) -> None:
-        """Run the case; EvalFailure where it fails or cannot be evaluated."""
+        """Run the case; EvalFailure if it fails or cannot be evaluated."""
         config = get_evaluation_criteria_or_default(str(self.path.parent / "test_config.json"))
         agent = agent_of(self.config.getini(AGENT), self.path, self.config.rootpath)
         plain = self.case.model_copy(update={"xfail": False, "skip": False, "repeats": None})
@@ -100,7 +100,7 @@ def _report(unit: UnitResult) -> str:
 def evaluate_case(
     agent: BaseAgent, case: EvalCase, config: EvalConfig | None = None, *, allow_effects: bool = False
 ) -> EvaluationRun:
-    """Run one case; EvalFailure where it fails. Tools that declare an effect run with `allow_effects` only."""
+    """Run one case; EvalFailure if it fails. Tools that declare an effect run with `allow_effects` only."""
     eval_set = EvalSet(eval_set_id="test", eval_cases=[case])
     run = asyncio.run(evaluate(agent, eval_set, config, options=RunOptions(allow_effects=allow_effects)))
     check(run)

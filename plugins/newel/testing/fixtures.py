@@ -50,7 +50,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 @pytest.fixture
 def evaluate() -> Callable[..., EvaluationRun]:
-    """Runs one case against an agent, and fails the test where it fails: ``evaluate(agent, case)``."""
+    """Runs one case against an agent, and fails the test if it fails: ``evaluate(agent, case)``."""
     from newel.testing.eval_items import evaluate_case  # noqa: PLC0415 - as below
 
     return evaluate_case
@@ -58,7 +58,7 @@ def evaluate() -> Callable[..., EvaluationRun]:
 
 @pytest.fixture
 def composed() -> Compose:
-    """Composes a distribution anew: ``composed("adk", plugins=[...])``."""
+    """Composes a distribution again: ``composed("adk", plugins=[...])``."""
     from newel_compose import compose  # noqa: PLC0415 - as above
 
     return compose

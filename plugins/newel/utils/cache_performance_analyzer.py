@@ -44,7 +44,7 @@ class CachePerformanceAnalyzer:
     async def _get_agent_cache_history(
         self, session_id: str, user_id: str, app_name: str, agent_name: str | None = None
     ) -> list[CacheMetadata]:
-        """The cache metadata of an agent's events (of every agent's where none is named), in order."""
+        """The cache metadata of an agent's events (of every agent's if none is named), in order."""
         return _history(await self._events(session_id, user_id, app_name), agent_name)
 
     async def _events(self, session_id: str, user_id: str, app_name: str) -> list[Event]:

@@ -14,7 +14,7 @@ class Calls(CallPairs):
     """Reads all events of a session first, then says how each is repaired."""
 
     def errors(self, event: Event) -> Ready | None:
-        """An event to follow `event`, with the results that its calls lack; None where none is missing."""
+        """An event to follow `event`, with the results that its calls lack; None if none is missing."""
         missing = self.unanswered.get(event.id)
         if not missing:
             return None
@@ -35,7 +35,7 @@ class Calls(CallPairs):
         )
 
     def paired(self, item: Ready) -> Ready | None:
-        """The event without the results that have no call; None where nothing is left of it."""
+        """The event without the results that have no call; None if nothing is left of it."""
         stray = self.stray.get(item.event.id)
         content = item.event.content
         if not stray or content is None:

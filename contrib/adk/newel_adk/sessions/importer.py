@@ -33,7 +33,7 @@ async def import_sessions(
     """Import the sessions of the database at `url` that `choice` selects. The store is opened once the layout is known.
 
     Without a store nothing is written, and the report says what the database has. Times without a zone, as in schema
-    v0, are taken to be in `zone`. Raises ConfigurationError, before anything is written, where the database is not one
+    v0, are taken to be in `zone`. Raises ConfigurationError, before anything is written, if the database is not one
     of google-adk's or cannot be read, or where the store cannot take in sessions.
     """
     source = opened(url)

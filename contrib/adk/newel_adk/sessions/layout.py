@@ -104,7 +104,7 @@ class Layout:
 
 
 async def layout_of(source: Source) -> Layout:
-    """The layout of a database; raises ConfigurationError where it is not one that google-adk makes."""
+    """The layout of a database; raises ConfigurationError if it is not one that google-adk makes."""
     async with source.reader() as reader:
         columns = await _columns(source, reader)
         release = google_adk(columns)

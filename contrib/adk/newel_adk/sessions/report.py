@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """A row that was not imported as it is: its table and key, and why."""
+    """A row that was not imported unchanged: its table and key, and why."""
 
     table: str
     key: tuple[str, ...]

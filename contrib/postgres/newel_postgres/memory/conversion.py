@@ -1,4 +1,4 @@
-"""Conversion: remakes a memory's vectors with another embedder, beside the old ones until all are made."""
+"""Conversion: remakes a memory's vectors with another embedder, next to the old ones until all are made."""
 
 from __future__ import annotations
 

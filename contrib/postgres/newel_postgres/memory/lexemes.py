@@ -51,12 +51,12 @@ def terms(owner: int, text: str, most: int) -> list[Term]:
 
 
 def facts(metadata: Mapping[str, object]) -> list[str]:
-    """The plain values of metadata, each with its name, as texts that are equal where the values are equal."""
+    """The plain values of metadata, each with its name, as texts that are equal if the values are equal."""
     return [fact for key, value in metadata.items() if (fact := fact_of(key, value)) is not None]
 
 
 def fact_of(key: str, value: object) -> str | None:
-    """The text of one value; None where the value is not plain."""
+    """The text of one value; None if the value is not plain."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, str | bool | int | float):

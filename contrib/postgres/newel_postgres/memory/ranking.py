@@ -18,7 +18,7 @@ _REPEATED, _LONG = 1.2, 0.75
 
 
 def by_words(tables: Tables, where: Conditions, query: str, entries: int, length: int, most: int) -> Steps[WordRanking]:
-    """The entries that share a word with the query, best first by bm25, the newest first where two score the same.
+    """The entries that share a word with the query, best first by bm25, the newest first if two score the same.
 
     Entries that share only common words come last: those with all of them first, then the newest. `entries` is how
     many entries the user has, `length` how many terms they have together.

@@ -1,4 +1,4 @@
-"""PostgresMemoryService: memory in a PostgreSQL database, found by words, and by meaning where an embedder is given."""
+"""PostgresMemoryService: memory in a PostgreSQL database, found by words, and by meaning if an embedder is given."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class PostgresMemoryService(BaseMemoryService):
         session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Remember a few events; those already known are left as they are."""
+        """Remember a few events; those already known are unchanged."""
         rows = [row for event in events if (row := row_of_event(event, custom_metadata)) is not None]
         await self._add(Add(app_name, user_id, session_id or _NO_SESSION, rows, Existing.KEPT))
 
@@ -102,7 +102,7 @@ class PostgresMemoryService(BaseMemoryService):
         """At most `limit` entries of the user, best first.
 
         Without an embedder the scores are bm25's. With one they say how well words and vector fit together, and cannot
-        be compared between questions. Raises EmbedderMismatchError where another embedder made the memory's vectors.
+        be compared between questions. Raises EmbedderMismatchError if another embedder made the memory's vectors.
         """
         check_limit(limit)
         query = query[:_QUESTION].encode(errors="replace").decode()

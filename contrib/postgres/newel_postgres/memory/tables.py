@@ -94,7 +94,7 @@ class Tables:
         self._version = f"{place}newel_memory_schema"
 
     def version(self) -> Steps[int]:
-        """The version of the tables, 0 where there are none."""
+        """The version of the tables, 0 if there are none."""
         if not (yield Query(_TABLES_EXIST, (self._schema,))).rows:
             return 0
         rows = (yield Query(f"SELECT version FROM {self._version}")).rows

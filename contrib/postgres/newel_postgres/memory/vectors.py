@@ -2,7 +2,7 @@
 
 A search compares all of a user's bits, so that other users' entries change neither what it finds nor how fast;
 decision 0019 has the figures, compared with an index of neighbours. It then compares the best candidates exactly.
-Where a user has few entries, it compares all of them exactly.
+If a user has few entries, it compares all of them exactly.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def locked(alone: bool) -> str:
 
 
 def stored_vectors(tables: Tables) -> Steps[Vectors | None]:
-    """The vectors in use; None where the memory has no vectors."""
+    """The vectors in use; None if the memory has no vectors."""
     return vectors_in((yield Query(f"SELECT {FIELDS} FROM {tables.embedder} AS v")).rows[0])
 
 
@@ -59,7 +59,7 @@ def vectors_in(row: Sequence[object]) -> Vectors | None:
 
 
 def agreed(tables: Tables, has: Vectors | None, embedder: Embedder | None) -> Steps[None]:
-    """Raise EmbedderMismatchError where the memory's vectors are not the embedder's."""
+    """Raise EmbedderMismatchError if the memory's vectors are not the embedder's."""
     if has is None:
         if embedder is not None and (yield Query(f"SELECT 1 FROM {tables.entries} LIMIT 1")).rows:
             raise no_vectors()

@@ -55,7 +55,7 @@ class Add:
     embedded: Mapping[str, str] = field(default_factory=dict)
 
     def steps(self, tables: Tables) -> Steps[list[str]]:
-        """See `Work`. The result is the texts that have no vector yet; where there are any, nothing was written."""
+        """See `Work`. The result is the texts that have no vector yet; if there are any, nothing was written."""
         rows = {row.key: row for row in self.rows}
         make = bool(rows) and (self.embedder is None or all(row.text in self.embedded for row in rows.values()))
         has, owner = yield from self._owner(tables, make)

@@ -170,7 +170,7 @@ async def images_and_the_end_of_a_stream(bench: Bench) -> None:
 
 
 async def activity_that_the_client_marks(bench: Bench) -> None:
-    """The service accepts the marks where it was told to expect them."""
+    """The service accepts the marks if it was told to expect them."""
     d = bench.dialect
     manual = {"automatic_activity_detection": {"disabled": True}}
     async with bench.connected(d.listened(5), d.text("yes"), realtime_input_config=manual) as connection:

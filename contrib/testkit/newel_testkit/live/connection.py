@@ -39,7 +39,7 @@ class Connection:
     sent: int = 0
     #: Why messages of the client were refused.
     refused: list[str] = field(default_factory=list)
-    #: Code and reason of the end; 1006 where no close frame came.
+    #: Code and reason of the end; 1006 if no close frame came.
     ended: tuple[int, str] | None = None
     stalled: bool = False
     #: What the protocol notes.
@@ -61,12 +61,12 @@ class Connection:
         await self.send_frame(text.encode() if self.binary else text)
 
     async def send_frame(self, frame: str | bytes) -> None:
-        """Send a frame as it is."""
+        """Send a frame unchanged."""
         self.sent += 1
         await self.socket.send(frame)
 
     async def until(self, kind: str, total: int, seconds: float) -> bool:
-        """Wait for the client's message number `total` of a kind; False where it does not come in time."""
+        """Wait for the client's message number `total` of a kind; False if it does not come in time."""
         try:
             async with asyncio.timeout(seconds):
                 while self.counts[kind] < total:

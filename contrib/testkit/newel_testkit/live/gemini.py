@@ -19,7 +19,7 @@ from newel_testkit.wire.gemini_rules import camel
 
 
 class GeminiLiveServer(LiveServer):
-    """The SDK forces TLS where it has an API key; without a script the server answers each turn."""
+    """The SDK forces TLS if it has an API key; without a script the server answers each turn."""
 
     binary: ClassVar[bool] = True  # like the service
 
@@ -41,7 +41,7 @@ class GeminiLiveServer(LiveServer):
         """See `LiveServer`; Vertex AI has a bearer token in place of the key."""
         headers = connection.headers
         key = headers.get("x-goog-api-key") or headers.get("authorization", "")
-        if "key=" in connection.path:  # where logs would keep it
+        if "key=" in connection.path:  # if logs would keep it
             return False
         return bool(key) if self.api_key is None else self.api_key in key
 
@@ -108,7 +108,7 @@ class GeminiLiveServer(LiveServer):
 
 
 def _turn(kind: str, value: Json) -> str | None:
-    """The words of a finished turn; None where the message finishes none."""
+    """The words of a finished turn; None if the message finishes none."""
     if kind == "clientContent" and value.get("turnComplete"):
         return " ".join(part.get("text", "") for turn in value.get("turns") or [] for part in turn.get("parts") or [])
     if kind == "realtimeInput" and (value.get("text") or "activityEnd" in value or value.get("audioStreamEnd")):

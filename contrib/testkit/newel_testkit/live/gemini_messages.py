@@ -75,7 +75,7 @@ def resumption(handle: str, *, resumable: bool = True, consumed: int | None = No
 
 
 def usage(prompt: int = 10, response: int = 5, **more: Any) -> Json:
-    """Token counts; they may stand beside other fields of a message."""
+    """Token counts; they may stand next to other fields of a message."""
     counts = {"promptTokenCount": prompt, "responseTokenCount": response, "totalTokenCount": prompt + response}
     return {"usageMetadata": {**counts, **more}}
 

@@ -72,7 +72,7 @@ def calls(*specs: tuple[str, str, str], item: str = "item_c", pieces: int = 2, u
 
 
 def cancelled(item: str = "item_a", reason: str = "turn_detected") -> Json:
-    """The end of a response that the user interrupted; `reason` is client_cancelled where the client asked for it."""
+    """The end of a response that the user interrupted; `reason` is client_cancelled if the client asked for it."""
     details = {"type": "cancelled", "reason": reason}
     return {**_done([], USAGE, "cancelled"), "response": _outcome([], USAGE, "cancelled", details)}
 

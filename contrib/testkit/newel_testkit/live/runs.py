@@ -115,7 +115,7 @@ def _send(queue: LiveRequestQueue, inputs: Sequence[Input]) -> None:
 
 @cache
 def _composition(distribution: str, settings: tuple[tuple[str, float], ...]) -> Composition:
-    """Made once for all cases: nothing that is installed beside newel takes part."""
+    """Made once for all cases: nothing else that is installed takes part."""
     lines = [f"name: {distribution}_of_a_case", f"extends: {distribution}", "autoload: false"]
     if settings:
         lines += ["settings:", "  live:", *(f"    {name}: {value}" for name, value in settings)]

@@ -79,7 +79,7 @@ class LiveServer(ABC):
     def settle(self, seconds: float = _PATIENCE) -> None:
         """Wait until everything is read that was sent over connections that the clients have left.
 
-        Raises TimeoutError where a client has not left; connections on which the server has stalled do not count.
+        Raises TimeoutError if a client has not left; connections on which the server has stalled do not count.
         """
         for connection in self.connections:
             if not connection.stalled and not connection.over.wait(seconds):

@@ -1,4 +1,4 @@
-"""Steps: what a script of a live service does besides sending messages, its faults among them."""
+"""Steps: what a script of a live service does in addition to sending messages, its faults among them."""
 
 from __future__ import annotations
 

@@ -39,15 +39,15 @@ _UNSAYABLE = frozenset(
         "media:video",
         "media:model",
         "choice:tools",
-        "choice beside thinking",
+        "choice with thinking",
         "temperature above 1",
         "exact budget",
         "bounds of the answer",
         "some stop sequences",
-        "temperature beside thinking",
-        "top_p beside thinking",
-        "top_k beside thinking",
-        "max_output_tokens beside thinking",
+        "temperature with thinking",
+        "top_p with thinking",
+        "top_k with thinking",
+        "max_output_tokens with thinking",
     )
 )
 

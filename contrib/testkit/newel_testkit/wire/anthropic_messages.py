@@ -41,7 +41,7 @@ Turn = tuple[str, list[Json]]
 
 
 def check_messages(body: Json, names: list[str], issued: Mapping[str, list[Json]], *, modern: bool) -> None:
-    """Raise a RefusedError where the service would not accept the messages."""
+    """Raise a RefusedError if the service would not accept the messages."""
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
         raise RefusedError("messages: at least one message is required")

@@ -68,7 +68,7 @@ def is_modern(model: str) -> bool:
 
 
 def check(body: Any, headers: Mapping[str, str], issued: Mapping[str, list[Json]]) -> None:
-    """Raise a RefusedError where the service would answer 400. `issued`: the thoughts that came with each call."""
+    """Raise a RefusedError if the service would answer 400. `issued`: the thoughts that came with each call."""
     if not (headers.get("x-api-key") or headers.get("authorization")):
         raise RefusedError("authentication_error: x-api-key header is required")
     if not headers.get("anthropic-version"):

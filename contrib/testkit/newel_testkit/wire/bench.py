@@ -122,7 +122,7 @@ def hello(name: str, config: GenerateContentConfig | None = None) -> LlmRequest:
 
 
 def problems(texts: Collection[str], about: str) -> None:
-    """Raise an AssertionError where `texts` has any."""
+    """Raise an AssertionError if `texts` has any."""
     if texts:
         raise AssertionError(f"{about}: " + "; ".join(texts))
 
@@ -130,7 +130,7 @@ def problems(texts: Collection[str], about: str) -> None:
 def _body(response: object) -> str:
     try:
         return str(getattr(response, "text", ""))
-    except Exception:  # noqa: BLE001 - httpx raises where a stream was not read
+    except Exception:  # noqa: BLE001 - httpx raises if a stream was not read
         return ""
 
 

@@ -155,7 +155,7 @@ def check_fault(place: Place, kind: Fault, *, stream: bool) -> None:
 
 
 def check_recovery(place: Place, kind: Fault) -> None:
-    """A passing fault is survived, and the client waits where a service asks it to."""
+    """A passing fault is survived, and the client waits if a service asks it to."""
     failure = fault(kind.name, **({"retry_after": _WAIT} if kind.status >= 400 else {}))
     retries = {"attempts": 3, "initial_delay": 0.001, "max_delay": 0.002}
     config = GenerateContentConfig.model_validate({"http_options": {"retry_options": retries}})

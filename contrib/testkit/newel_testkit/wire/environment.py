@@ -30,7 +30,7 @@ ELSEWHERE = (
 
 
 def variables(base: Mapping[str, str], protocols: tuple[str, ...], key: str) -> dict[str, str]:
-    """The variables for services with these base URLs; where two protocols want one variable, the first one gets it."""
+    """The variables for services with these base URLs; if two protocols want one variable, the first one gets it."""
     result = {"NO_PROXY": "127.0.0.1"}
     for protocol in protocols:
         url, secret = VARIABLES[protocol]

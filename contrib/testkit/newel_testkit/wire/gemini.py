@@ -105,7 +105,7 @@ class GeminiWire:
         return bool(request.body.get("stream")) if match is None else match["method"] == _STREAM
 
     def model(self, request: Logged) -> str:
-        """The model of a request; empty where it is for none."""
+        """The model of a request; empty if it is for none."""
         match = self._match(request)
         if match is not None:
             return match["model"]

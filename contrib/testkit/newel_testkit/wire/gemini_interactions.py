@@ -186,7 +186,7 @@ def _add(steps: list[Json], part: Json, first_call: int) -> None:
 
 
 def _events(interaction: Json, chunks: Chunks, *, whole: bool) -> Iterator[Json]:
-    """The events of a streamed interaction; where the stream breaks off, without its end."""
+    """The events of a streamed interaction; if the stream breaks off, without its end."""
     about = {name: interaction[name] for name in ("id", "model")}
     yield {"event_type": "interaction.created", "interaction": {**about, "status": "in_progress"}}
     pieces = [part["text"] for part in _parts(chunks) if "text" in part and not part.get("thought")]

@@ -154,10 +154,10 @@ _FREE = {
 def refusal(
     body: object, *, model: str = "", vertex: bool = False, whole: bool = True, issued: Collection[bytes] | None = None
 ) -> str | None:
-    """Why the service would answer a request with 400, in its words where they are known; None if it would not.
+    """Why the service would answer a request with 400, in its words if they are known; None if it would not.
 
     A body that is not `whole` is the start of a request, to be cached, and must only have known fields. `issued` are
-    the thought signatures that the service gave, besides those of `gemini_turns.signature`; None: any one will do.
+    the thought signatures that the service gave, next to those of `gemini_turns.signature`; None: any one will do.
     """
     if not isinstance(body, dict):
         return "Invalid JSON payload received. Root element must be a message."

@@ -36,7 +36,7 @@ _MOST_STOPS = 5
 
 
 def bad_settings(body: Json, model: str, vertex: bool) -> Iterator[str]:
-    """What is wrong with a request besides its contents."""
+    """What is wrong with a request apart from its contents."""
     system = body.get("systemInstruction")
     if system is not None:
         if not system.get("parts"):

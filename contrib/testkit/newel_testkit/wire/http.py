@@ -46,7 +46,7 @@ class Logged:
     path: str
     query: str
     headers: dict[str, str]
-    #: The JSON of the body, or its text where it is not JSON.
+    #: The JSON of the body, or its text if it is not JSON.
     body: Any
     #: The number of the connection that it came on.
     connection: int
@@ -73,7 +73,7 @@ class HttpServer:
         self._failure: OSError | None = None
 
     def start(self) -> Self:
-        """Listen; raises OSError where that fails. A server that already listens stays as it is."""
+        """Listen; raises OSError if that fails. A server that already listens does not change."""
         if self._thread.ident is None:
             self._thread.start()
             self._ready.wait(10)

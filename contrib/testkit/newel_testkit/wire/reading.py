@@ -36,7 +36,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A tool as it is declared."""
+    """A tool in the form of its declaration."""
 
     description: str
     facts: frozenset[Fact]
@@ -90,7 +90,7 @@ def mark_of_url(url: str) -> str:
 
 
 def arguments_of(raw: str) -> Any:
-    """The arguments of a call that come as text; the text where it is not JSON."""
+    """The arguments of a call that come as text; the text if it is not JSON."""
     try:
         return json.loads(raw or "{}")
     except ValueError:

@@ -33,7 +33,7 @@ class WireRequest:
     models: dict[str, str] = field(default_factory=dict)
     #: The protocols in which it has a meaning; empty: all.
     only: tuple[str, ...] = ()
-    #: Whether the first call of each step carries Gemini's signature, where the protocol is Gemini's.
+    #: Whether the first call of each step carries Gemini's signature, if the protocol is Gemini's.
     sign: bool = False
     cache: Json | None = None
 

@@ -119,7 +119,7 @@ def check_strict_anthropic(schema: Any, where: str) -> None:
 
 
 def resolved(root: Any, ref: str) -> Any:
-    """What a reference within a schema names; None where it names nothing."""
+    """What a reference within a schema names; None if it names nothing."""
     node = root
     for step in ref.removeprefix("#").strip("/").split("/"):
         if step:

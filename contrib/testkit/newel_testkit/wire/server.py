@@ -50,7 +50,7 @@ class Wire(Protocol):
         """The reply to a request that takes no step of the script; None: it takes one."""
 
     def check(self, request: Logged) -> None:
-        """Raise a RefusedError where the service would refuse the request."""
+        """Raise a RefusedError if the service would refuse the request."""
 
     def reading(self, request: Logged) -> Reading:
         """What an accepted request says."""
@@ -101,7 +101,7 @@ class WireServer(HttpServer):
         return [request.body for request in self.log]
 
     def script(self, *steps: Step) -> None:
-        """Set what the next requests get; the log begins anew."""
+        """Set what the next requests get; the log starts again."""
         with self._lock:
             self._steps = list(steps)
             self.log.clear()

@@ -85,7 +85,7 @@ def _choice(config: Json, reading: Reading) -> Iterator[Lost]:
     if reading.choice == want or (want == "auto" and reading.choice is None) or (want == "none" and not reading.tools):
         return
     thinks = reading.thinking not in (None, "off")
-    what = "choice:tools" if want.startswith("tools:") else "choice beside thinking" if thinks else "choice"
+    what = "choice:tools" if want.startswith("tools:") else "choice with thinking" if thinks else "choice"
     yield what, f"the choice of tools {want} (sent: {reading.choice})"
 
 
@@ -104,7 +104,7 @@ def _settings(config: Json, reading: Reading) -> Iterator[Lost]:
         if name == "stop_sequences" and sent and set(sent) < set(want):
             what = "some stop sequences"
         elif thinks and (name in ("temperature", "top_p", "top_k") or (name == "max_output_tokens" and sent > want)):
-            what = f"{name} beside thinking"
+            what = f"{name} with thinking"
         elif name == "temperature" and want > 1:
             what = "temperature above 1"
         yield what, f"{name}={want} (sent: {sent})"
@@ -125,7 +125,7 @@ def _shape(config: Json, reading: Reading, protocol: str) -> Iterator[Lost]:
         return
     facts = facts_of(shape, gemini=json_schema is None)
     missing: set[Fact] = set(facts - reading.schema)
-    if str(shape.get("type")).lower() == "array":  # within an object, where the protocol wants one
+    if str(shape.get("type")).lower() == "array":  # within an object, if the protocol wants one
         sent = {fact[1:] for fact in reading.schema}
         missing = {fact for fact in facts if fact[1:] not in sent}
     for path, keyword, value in sorted(missing, key=str):
@@ -142,7 +142,7 @@ def _thinking(thinking: Json, reading: Reading, protocol: str) -> Iterator[Lost]
     elif budget == 0:
         words = ("none", "minimal") if protocol.startswith("openai") else ("none", "minimal", None)
         if reading.thinking not in (None, "off") or reading.effort not in words:
-            yield "thinking", "that there is to be no thinking"
+            yield "thinking", "that there must be no thinking"
     elif budget is not None:
         exact = "dynamic" if budget < 0 else f"budget:{budget}"
         if reading.thinking is None or reading.thinking == "off":

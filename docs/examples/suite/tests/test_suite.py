@@ -1,4 +1,4 @@
-"""The suite's plugins, given directly: a store, rules and a log, beside everything of `standard`."""
+"""The suite's plugins, given directly: a store, rules and a log, in addition to everything of `standard`."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class BaseLlm(BaseModel, ABC):
     def connect(self, llm_request: LlmRequest) -> AbstractAsyncContextManager[BaseLlmConnection]:
         """Open a live connection; an async context manager that gives a `BaseLlmConnection`.
 
-        Entering raises ConnectionError where the service cannot be reached or the connection breaks at once: the
+        Entering raises ConnectionError if the service cannot be reached or the connection breaks at once: the
         caller may try again. Leaving closes the connection, within 2 s even if the service does not answer.
         """
         raise FeatureUnavailableError(f"the model {self.model!r} offers no live connection: choose another one")
@@ -109,7 +109,7 @@ class BaseLlmConnection(ABC):
     """A bidirectional connection to a model. One task sends, another one receives.
 
     It raises only two errors, also in place of its SDK's: ConnectionError says that the connection was lost (a session
-    with a handle continues over another one); ValueError says that an input cannot be sent as it is, and that none
+    with a handle continues over another one); ValueError says that an input cannot be sent, and that none
     of it was sent. After the connection's end every method that sends raises ConnectionError.
     """
 
@@ -142,7 +142,7 @@ class BaseLlmConnection(ABC):
 
         A Blob of audio (``audio/pcm;rate=16000``) or of an image; ActivityStart and ActivityEnd, where the client says
         when the user speaks; a LiveClientRealtimeInput with `audio_stream_end`, once the microphone is off: the service
-        then takes the audio that it still holds as complete. Where `inputs_taken` is None, an input counts as taken
+        then takes the audio that it still holds as complete. If `inputs_taken` is None, an input counts as taken
         once this has returned, and is not sent again.
         """
 

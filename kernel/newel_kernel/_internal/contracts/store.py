@@ -46,7 +46,7 @@ class BaseSessionService(ABC):
     ) -> Session:
         """A new session; `state` may hold ``app:`` and ``user:`` keys, stored in their own scope.
 
-        Raises AlreadyExistsError where a session of that id exists.
+        Raises AlreadyExistsError if a session of that id exists.
         """
 
     @abstractmethod
@@ -57,7 +57,7 @@ class BaseSessionService(ABC):
 
     @abstractmethod
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
-        """The sessions of a user (of every user where `user_id` is None), without their events."""
+        """The sessions of a user (of every user if `user_id` is None), without their events."""
 
     @abstractmethod
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
@@ -66,11 +66,11 @@ class BaseSessionService(ABC):
     async def open(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
-        """The session as a runner works with it: a live view without a copy, where the store keeps one."""
+        """The session as a runner works with it: a live view without a copy, if the store keeps one."""
         return await self.get_session(app_name=app_name, user_id=user_id, session_id=session_id, config=config)
 
     async def append_event(self, session: Session, event: Event) -> Event:
-        """Commit `event` and apply it to `session`. A partial event is returned as it is.
+        """Commit `event` and apply it to `session`. A partial event is returned unchanged.
 
         This base method applies an event that the store has committed: the state takes its delta, ``temp:`` keys
         are dropped from the delta, and the event is frozen.

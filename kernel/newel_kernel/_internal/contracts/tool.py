@@ -86,7 +86,7 @@ ToolFilter = Callable[[BaseTool, "ReadonlyContext | None"], bool] | Sequence[str
 
 
 class BaseToolset:
-    """A provider of tools, asked anew for each model request."""
+    """A provider of tools, asked again for each model request."""
 
     def __init__(self, *, tool_filter: ToolFilter = None, tool_name_prefix: str | None = None) -> None:
         self.tool_filter = tool_filter

@@ -29,7 +29,7 @@ from newel_kernel._internal.observation import Observer
 def register_request_processors(settings: Settings) -> Sequence[RequestProcessor]:
     """Processors of the request chain. A step that edits every model request.
 
-    Its place is in the distribution's `request_chain`, or beside an anchor.
+    Its place is in the distribution's `request_chain`, or next to an anchor.
 
     >>> async def shout(ctx, request):
     ...     request.append_instructions(["Answer in capitals."])

@@ -17,8 +17,8 @@ from newel.evaluation.judges.model_calls import ask, prompt
 from newel.evaluation.storage.files import problems_of
 from newel_kernel import BaseAgent, ModelError
 
-_PROMPT = """Invent {count} conversations that people may have with this agent, each different from the others: common
-ones, rare ones, and ones where something goes wrong.
+_PROMPT = """Invent {count} different conversations that people may have with this agent: common ones, rare ones, and
+ones in which something goes wrong.
 
 The agents:
 {agents}
@@ -30,7 +30,7 @@ says when asked, step by step"}}]}}
 
 
 async def generated_scenarios(agent: BaseAgent, config: ConversationGenerationConfig) -> list[ConversationScenario]:
-    """The scenarios; a ModelError where the model's answer does not hold any."""
+    """The scenarios; a ModelError if the model's answer does not hold any."""
     text = _PROMPT.format(
         count=config.count,
         agents="\n".join(_described(agent)),

@@ -38,7 +38,7 @@ def rule_of(text: str) -> Rule:
 
 
 def redacted(value: Any, rules: Sequence[Rule]) -> Any:
-    """JSON data with every text redacted, the keys of objects left as they are."""
+    """JSON data with every text redacted, the keys of objects unchanged."""
     if isinstance(value, str):
         text = masked(value)
         for pattern, replacement in rules:

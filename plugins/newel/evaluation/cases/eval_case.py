@@ -51,7 +51,7 @@ IntermediateDataType: TypeAlias = IntermediateData | InvocationEvents
 
 
 class Invocation(EvalBaseModel):
-    """One turn. The durations, in seconds, are set only where this process ran the agent."""
+    """One turn. The durations, in seconds, are set only if this process ran the agent."""
 
     invocation_id: str = ""
     user_content: Content
@@ -69,7 +69,7 @@ StaticConversation: TypeAlias = list[Invocation]
 
 
 class SessionInput(EvalBaseModel):
-    """The session that a case starts from. An existing session of `session_id` is used as it is."""
+    """The session that a case starts from. An existing session of `session_id` is used unchanged."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -152,7 +152,7 @@ def get_all_tool_responses(intermediate_data: IntermediateDataType | None) -> li
 
 
 def get_all_tool_calls_with_responses(intermediate_data: IntermediateDataType | None) -> list[ToolCallAndResponse]:
-    """Each call with the response of the same id, None where there is none."""
+    """Each call with the response of the same id, None if there is none."""
     by_id = {response.id: response for response in get_all_tool_responses(intermediate_data)}
     return [(call, by_id.get(call.id)) for call in get_all_tool_calls(intermediate_data)]
 
@@ -160,7 +160,7 @@ def get_all_tool_calls_with_responses(intermediate_data: IntermediateDataType | 
 def get_all_usage_metadata(
     intermediate_data: IntermediateDataType | None,
 ) -> list[GenerateContentResponseUsageMetadata]:
-    """The usage of each model call of a turn, where it was reported."""
+    """The usage of each model call of a turn, if it was reported."""
     if not isinstance(intermediate_data, InvocationEvents):
         return []
     return [e.usage_metadata for e in intermediate_data.invocation_events if e.usage_metadata is not None]

@@ -19,7 +19,7 @@ class Rubric(EvalBaseModel):
 
     @property
     def text(self) -> str:
-        """The statement, empty where there is none."""
+        """The statement, empty if there is none."""
         return self.rubric_content.text_property or ""
 
 

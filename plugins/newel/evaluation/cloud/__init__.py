@@ -1,1 +1,1 @@
-"""Google Cloud, where it is configured: metrics that its evaluation service computes, eval sets in buckets, speech."""
+"""Google Cloud, if it is configured: metrics that its evaluation service computes, eval sets in buckets, speech."""

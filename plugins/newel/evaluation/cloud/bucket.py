@@ -14,7 +14,7 @@ _BASE = "https://storage.googleapis.com"
 
 
 class Bucket:
-    """An existing bucket; ValueError where it does not exist.
+    """An existing bucket; ValueError if it does not exist.
 
     `options` are `credentials` (google-auth's) and `project`, which is charged. STORAGE_EMULATOR_HOST is the address of
     an emulator, which asks for no credentials.
@@ -39,7 +39,7 @@ class Bucket:
         self._client.check(reply, path)
 
     def read(self, name: str) -> str | None:
-        """An object's text; None where there is no such object."""
+        """An object's text; None if there is no such object."""
         path = self._path(f"/o/{quote(name, safe='')}", alt="media")
         reply = self._client.ask("GET", path)
         if reply.status == 404:

@@ -86,7 +86,7 @@ class CloudClient:
             raise CloudError(str(error)) from error
 
     def check(self, reply: Reply, path: str) -> None:
-        """Raise a CloudError where the service refused."""
+        """Raise a CloudError if the service refused."""
         if reply.status < 400:
             return
         remedy = ""

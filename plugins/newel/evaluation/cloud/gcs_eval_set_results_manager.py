@@ -29,7 +29,7 @@ from newel.evaluation.storage.local_eval_set_results_manager import (
 class GcsEvalSetResultsManager(EvalSetResultsManager):
     """Results in ``gs://<bucket>/<app>/evals/eval_history/<app>_<set>_<time>.evalset_result.json``.
 
-    `options` are `credentials` and `project`. ValueError where the bucket does not exist.
+    `options` are `credentials` and `project`. ValueError if the bucket does not exist.
     """
 
     def __init__(self, bucket_name: str, **options: Any) -> None:
@@ -60,7 +60,7 @@ class GcsEvalSetResultsManager(EvalSetResultsManager):
         return result_of(text, f"gs://{self.bucket_name}/{name}")
 
     def list_eval_set_results(self, app_name: str) -> list[str]:
-        """The names, sorted; none where nothing was stored yet."""
+        """The names, sorted; none if nothing was stored yet."""
         names = self._bucket.names(_folder(app_name))
         return sorted(name.rpartition("/")[2].removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX))
 

@@ -14,7 +14,7 @@ from newel.evaluation.storage.local_eval_sets_manager import SUFFIX, dump_eval_s
 class GcsEvalSetsManager(EvalSetsManager):
     """Eval sets in ``gs://<bucket>/<app>/evals/eval_sets/<eval_set_id>.evalset.json``.
 
-    `options` are `credentials` and `project`. ValueError where the bucket does not exist.
+    `options` are `credentials` and `project`. ValueError if the bucket does not exist.
     """
 
     def __init__(self, bucket_name: str, **options: Any) -> None:

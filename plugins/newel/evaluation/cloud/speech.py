@@ -11,13 +11,13 @@ import wave
 from newel.evaluation.cloud.client import CloudClient, CloudError
 from newel_types import GenerateContentConfig, SpeechConfig
 
-#: Selects this service where a speech model's address is expected.
+#: Selects this service if a speech model's address is expected.
 CLOUD_TTS = "cloud_tts"
 _LANGUAGE, _VOICE = "en-US", "en-US-Studio-O"
 
 
 async def spoken_by_the_cloud(text: str, config: GenerateContentConfig, rate: int) -> bytes:
-    """`text` as 16-bit mono PCM of `rate`, in the voice of the configuration; a CloudError where it cannot be made.
+    """`text` as 16-bit mono PCM of `rate`, in the voice of the configuration; a CloudError if it cannot be made.
 
     NEWEL_TTS_BASE_URL overrides the service's address.
     """

@@ -127,7 +127,7 @@ async def infer_case(
 
 
 async def _open(runner: Runner, case: EvalCase, user: str, pinned: str | None, session_id: str) -> Session:
-    """The session of a case: the one that it names, where that exists, else a new one."""
+    """The session of a case: the one that it names, if that exists, else a new one."""
     service = runner.session_service
     if pinned is not None:
         session = await service.get_session(app_name=runner.app_name, user_id=user, session_id=pinned)

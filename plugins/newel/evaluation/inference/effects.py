@@ -32,7 +32,7 @@ class EffectGate:
         return None
 
     def before_tool(self, tool: BaseTool, args: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The recorded result of a tool that declares effects and may not run; None where it may."""
+        """The recorded result of a tool that declares effects and may not run; None if it may."""
         if self._allow_effects or not declares_effects(tool):
             return None
         for number, (call, response) in enumerate(self._recorded):

@@ -10,7 +10,7 @@ from newel.evaluation.metrics.scoring import answer_of, text_of
 
 
 def dialogue(turns: Sequence[Invocation], with_steps: bool = True) -> str:
-    """What the user and the agent said, turn by turn, with the agent's steps where `with_steps`."""
+    """What the user and the agent said, turn by turn, with the agent's steps if `with_steps`."""
     lines = []
     for number, turn in enumerate(turns, 1):
         lines.append(f"Turn {number}\nuser: {text_of(turn.user_content)}")

@@ -135,7 +135,7 @@ def answer_text(response: LlmResponse) -> str:
 
 
 async def in_order(coroutines: Sequence[Any], limit: int) -> list[Any]:
-    """The results in order; one after the other where only one may run at once."""
+    """The results in order; one after the other if only one may run at once."""
     if limit == 1 or len(coroutines) == 1:
         return [await one for one in coroutines]
     tasks = [seam.spawn(one) for one in coroutines]

@@ -47,7 +47,7 @@ def score_of(label: Label) -> float | None:
 
 
 def get_text_from_content(content: Content | None) -> str | None:
-    """The text parts, one under the other; None where there is no content."""
+    """The text parts, one under the other; None if there is no content."""
     return text_of(content) if content is not None else None
 
 

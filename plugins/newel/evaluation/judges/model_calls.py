@@ -50,7 +50,7 @@ class AgentGate(Protocol):
         ...
 
     def before_tool(self, tool: BaseTool, args: Mapping[str, Any]) -> dict[str, Any] | None:
-        """A result instead of the tool's, or None where it may run."""
+        """A result instead of the tool's, or None if it may run."""
         ...
 
 
@@ -78,7 +78,7 @@ async def ask(
     role: str = "judge",
     sample: int = 0,
 ) -> LlmResponse:
-    """The complete answer of the model at `address`; a ModelError where it is a failure."""
+    """The complete answer of the model at `address`; a ModelError if it is a failure."""
     request = LlmRequest(model=address, contents=contents, config=with_retries(config or GenerateContentConfig()))
     around = gate.get()
     if around is None:

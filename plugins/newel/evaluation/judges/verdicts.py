@@ -48,7 +48,7 @@ class VerdictEvaluator(LlmAsJudge):
         )
 
     def read_answer(self, answer: str, actual: Invocation, expected: Invocation | None) -> AutoRaterScore:
-        """The score of the last verdict; none where it is not one of `verdicts`."""
+        """The score of the last verdict; none if it is not one of `verdicts`."""
         fence, texts = self._fenced(actual, expected)
         for _, text in texts:
             fence.around(text)

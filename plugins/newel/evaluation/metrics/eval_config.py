@@ -86,7 +86,7 @@ def criterion_of(value: Any) -> BaseCriterion:
 
 
 def get_evaluation_criteria_or_default(eval_config_file_path: str | None) -> EvalConfig:
-    """The config of a file; where there is none: every tool call as expected, and four fifths of the words."""
+    """The config of a file; if there is none: every tool call as expected, and four fifths of the words."""
     if not eval_config_file_path or not Path(eval_config_file_path).is_file():
         return EvalConfig.model_validate({"criteria": _DEFAULTS})
     text = read_text(eval_config_file_path)

@@ -19,7 +19,7 @@ def load_function(path: str, folder: str | Path | None = None) -> Any:
     """The function ``package.module.name``.
 
     Its module must be in `folder` (an agent's; by default the current one), next to it, or in a package that provides
-    plugins. Otherwise it is refused before anything is imported. ImportError where the import fails.
+    plugins. Otherwise it is refused before anything is imported. ImportError if the import fails.
     """
     module, _, name = path.rpartition(".")
     if not module or not all(part.isidentifier() for part in path.split(".")):
@@ -45,7 +45,7 @@ def _check_allowed(module: str, folder: Path) -> None:
     places = [*(spec.submodule_search_locations or ()), *([spec.origin] if spec.has_location and spec.origin else [])]
     if not any(_within(Path(place).resolve(), roots) for place in places):
         raise ConfigurationError(
-            f"the module {module!r} is not allowed here: it is neither in {roots[0]} nor beside it, and no plugin "
+            f"the module {module!r} is not allowed here: it is neither in {roots[0]} nor next to it, and no plugin "
             f"package provides it"
         )
 

@@ -85,7 +85,7 @@ def answer_of(invocation: Invocation, with_steps: bool = False) -> str:
 def paired(
     actual: Sequence[Invocation], expected: Sequence[Invocation] | None
 ) -> list[tuple[Invocation, Invocation | None]]:
-    """Each turn with its expected turn; ValueError where the numbers of turns differ."""
+    """Each turn with its expected turn; ValueError if the numbers of turns differ."""
     if expected is None:
         return [(turn, None) for turn in actual]
     if len(actual) != len(expected):
@@ -94,14 +94,14 @@ def paired(
 
 
 def threshold_of(threshold: float | None, eval_metric: EvalMetric | None) -> float | None:
-    """The threshold from either argument; ValueError where both are given."""
+    """The threshold from either argument; ValueError if both are given."""
     if threshold is not None and eval_metric is not None:
         raise ValueError("give either `threshold` or `eval_metric`, not both")
     return eval_metric.bar if eval_metric is not None else threshold
 
 
 def criterion_as(eval_metric: EvalMetric | None, kind: type[C]) -> C | None:
-    """The metric's criterion read as one of `kind`; None where it has none, ValueError where it does not fit."""
+    """The metric's criterion read as one of `kind`; None if it has none, ValueError if it does not fit."""
     if eval_metric is None or eval_metric.criterion is None:
         return None
     criterion = eval_metric.criterion
@@ -116,7 +116,7 @@ def criterion_as(eval_metric: EvalMetric | None, kind: type[C]) -> C | None:
 
 
 def needed_criterion(eval_metric: EvalMetric, kind: type[C]) -> C:
-    """As `criterion_as`; a ValueError where the metric has no criterion."""
+    """As `criterion_as`; a ValueError if the metric has no criterion."""
     criterion = criterion_as(eval_metric, kind)
     if criterion is None:
         raise ConfigurationError(

@@ -17,5 +17,5 @@ class Subject:
     inference: InferenceResult
 
 
-#: What this task judges; None where an evaluator is called directly.
+#: What this task judges; None if an evaluator is called directly.
 subject: ContextVar[Subject | None] = ContextVar("evaluation_subject", default=None)

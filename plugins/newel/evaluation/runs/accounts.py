@@ -64,7 +64,7 @@ class Accounts(EvalBaseModel):
 
     @property
     def cost(self) -> float | None:
-        """US dollars, None where no price is known."""
+        """US dollars, None if no price is known."""
         costs = [one.cost for one in self.roles.values() if one.cost is not None]
         return sum(costs) if costs else None
 

@@ -38,7 +38,7 @@ class AgentEvaluator:
 
     @staticmethod
     def find_config_for_test_file(test_file: str) -> EvalConfig:
-        """The `test_config.json` beside a file, or the default."""
+        """The `test_config.json` next to a file, or the default."""
         return get_evaluation_criteria_or_default(str(Path(test_file).parent / _CONFIG))
 
     @staticmethod

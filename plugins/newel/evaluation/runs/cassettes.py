@@ -66,7 +66,7 @@ class Cassette:
         self._answers[entry["key"]] = json.dumps(entry["response"])
 
     def _end(self, last: bytes) -> None:
-        """Take the last line, which has no line end, and end it; or cut it off where a crash cut it short."""
+        """Take the last line, which has no line end, and end it; or cut it off if a crash cut it short."""
         size = self.path.stat().st_size
         try:
             self._take(last)

@@ -75,13 +75,13 @@ class EvaluationRun:
 
 
 class EvaluateOptions(TypedDict, total=False):
-    """The options of `evaluate` besides agent, sets and config."""
+    """The options of `evaluate` other than agent, sets and config."""
 
     #: The app around the agent; its plugins run, too. It may be given instead of the agent.
     app: App | None
     app_name: str | None
     options: RunOptions | None
-    #: Metrics beside those of the plugins.
+    #: Metrics in addition to those of the plugins.
     registry: MetricEvaluatorRegistry | None
     #: Stores that all cases share; by default each has its own.
     stores: Stores | None
@@ -91,7 +91,7 @@ class EvaluateOptions(TypedDict, total=False):
     #: The file that makes everything finished durable. `resume` continues its run.
     run_file: str | Path | None
     resume: bool
-    #: Where result files go; by default beside the run file.
+    #: Where result files go; by default next to the run file.
     results_folder: str | Path | None
     #: A stored run whose turns are judged instead of running the agent.
     reuse: str | Path | None

@@ -45,7 +45,7 @@ class Plan:
     folder: Path | None = None
     #: Where the run is kept; None: in memory only.
     run_file: Path | None = None
-    #: Where its result files go; by default beside it.
+    #: Where its result files go; by default next to it.
     results_folder: Path | None = None
     resume: bool = False
     #: A stored run whose inferences are judged instead of the agent's.

@@ -103,7 +103,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def kappa(pairs: Sequence[tuple[bool, bool]]) -> float | None:
-    """Cohen's kappa of two raters; None without pairs, 1 where both always give the same single answer."""
+    """Cohen's kappa of two raters; None without pairs, 1 if both always give the same single answer."""
     n = len(pairs)
     if n == 0:
         return None

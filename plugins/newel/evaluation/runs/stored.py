@@ -25,7 +25,7 @@ class StoredInferences:
         self._by_key, self._path = by_key, path
 
     def of(self, key: Key) -> InferenceResult:
-        """The inference of a unit; a ConfigurationError where the run does not have it."""
+        """The inference of a unit; a ConfigurationError if the run does not have it."""
         if key not in self._by_key:
             raise ConfigurationError(f"{self._path} has no inference of the case {key[1]!r} (repeat {key[2]})")
         return self._by_key[key]

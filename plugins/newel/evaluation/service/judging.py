@@ -38,7 +38,7 @@ class MetricMemo(Protocol):
 
 
 def final_status(results: Sequence[EvalMetricResult]) -> EvalStatus:
-    """FAILED where a metric failed, else PASSED where one passed, else NOT_EVALUATED."""
+    """FAILED if a metric failed, else PASSED if one passed, else NOT_EVALUATED."""
     statuses = {result.eval_status for result in results}
     if EvalStatus.FAILED in statuses:
         return EvalStatus.FAILED
@@ -159,7 +159,7 @@ async def _judge_turn_by_itself(
     number: int,
     evaluation: EvaluationResult,
 ) -> None:
-    """Replace the result of a turn that has its own criterion; where the turn fails, so does the conversation."""
+    """Replace the result of a turn that has its own criterion; if the turn fails, so does the conversation."""
     expected = case.conversation[number : number + 1] if case.conversation is not None else None
     alone = await _computed(metric, registry, case, actual[number : number + 1], expected)
     turn = alone.per_invocation_results[0]

@@ -44,7 +44,7 @@ def _session_id() -> str:
 class LocalEvalService(BaseEvalService):
     """Runs an agent against cases, each in its own session, and judges the results.
 
-    A store that is not given is created anew for each case, so that no case affects another. With `app`, its plugins
+    A store that is not given is created for each case, so that no case affects another. With `app`, its plugins
     run, too. Tools that declare an effect run only with `allow_effects`; otherwise they return the response that the
     case has recorded, or an error.
     """
@@ -147,7 +147,7 @@ class _Cases:
         self._sets: dict[tuple[str, str], dict[str, EvalCase]] = {}
 
     def of(self, inference: InferenceResult) -> EvalCase:
-        """The case of a result; NotFoundError where it is gone."""
+        """The case of a result; NotFoundError if it is gone."""
         key = (inference.app_name, inference.eval_set_id)
         if key not in self._sets:
             eval_set = self._manager.get_eval_set(*key)

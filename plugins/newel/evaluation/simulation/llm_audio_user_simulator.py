@@ -39,7 +39,7 @@ class LlmAudioUserSimulatorConfig(LlmBackedUserSimulatorConfig):
     type: Literal["llm_audio"] = "llm_audio"
     audio_model: str = CLOUD_TTS
     audio_model_configuration: GenerateContentConfig = Field(default_factory=_voice)
-    #: Whether a message has the words beside the sound; a live agent is sent the sound alone.
+    #: Whether a message has the words with the sound; a live agent is sent the sound alone.
     include_text_with_audio: bool = True
 
 
@@ -69,7 +69,7 @@ class LlmAudioUserSimulator(UserSimulator):
         self._text = text_simulator
 
     async def get_next_user_message(self, events: list[Event]) -> NextUserMessage:
-        """The next message, spoken; a RuntimeError where it cannot be spoken."""
+        """The next message, spoken; a RuntimeError if it cannot be spoken."""
         message = await self._text.get_next_user_message(events)
         if message.status is not Status.SUCCESS or message.user_message is None:
             return message
@@ -79,7 +79,7 @@ class LlmAudioUserSimulator(UserSimulator):
         return NextUserMessage(status=Status.SUCCESS, user_message=await self.to_audio_content(words))
 
     async def to_audio_content(self, text: str) -> Content:
-        """`text` as a message of the user: 16-bit PCM at 16 kHz, after the text where the config includes it."""
+        """`text` as a message of the user: 16-bit PCM at 16 kHz, after the text if the config includes it."""
         data, rate = await self._speech(text)
         if not data:
             raise RuntimeError(f"the model {self.settings.audio_model!r} that speaks for the user gave no audio")

@@ -66,7 +66,7 @@ class LlmBackedUserSimulator(UserSimulator):
             raise ValueError("the scenario has a persona, so custom_instructions must have {{ persona }}, too")
 
     async def get_next_user_message(self, events: list[Event]) -> NextUserMessage:
-        """The starting prompt, then what the model says; RuntimeError where it says nothing."""
+        """The starting prompt, then what the model says; RuntimeError if it says nothing."""
         limit = self.settings.max_allowed_invocations
         if 0 <= limit <= self._sent:
             return NextUserMessage(status=Status.TURN_LIMIT_REACHED)

@@ -11,10 +11,10 @@ from newel_kernel import ConfigurationError
 
 #: The placeholders that a template must have.
 PLACEHOLDERS = ("stop_signal", "conversation_plan", "conversation_history")
-_DEFAULT = """You play the user of an agent. You are not the agent, and you never help it with its work.
+_DEFAULT = """You play the user of an agent. You are not the agent, and you never do its work.
 
-Write the user's next message, only its text. Follow the plan; say nothing that goes beyond it. Answer what the agent
-asks from the plan. When everything in the plan is done, or cannot be done, write {{ stop_signal }} and nothing else.
+Write the user's next message, only its text. Follow the plan and add nothing to it. Answer the agent's
+questions from the plan. When the plan is complete or cannot be completed, write {{ stop_signal }} and nothing else.
 {{ persona }}
 The plan:
 {{ conversation_plan }}
@@ -79,7 +79,7 @@ def persona_text(persona: UserPersona | None) -> str:
     """Who the user is, and how such a user behaves."""
     if persona is None:
         return ""
-    lines = [f"\nThe user is like this: {persona.description}", "The user behaves so:"]
+    lines = [f"\nThe user is like this: {persona.description}", "The user behaves like this:"]
     for behavior in persona.behaviors:
         lines.append(f"- {behavior.name}: {behavior.description}")
         lines.append(behavior.get_behavior_instructions_str())

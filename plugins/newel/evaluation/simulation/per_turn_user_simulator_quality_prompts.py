@@ -19,9 +19,9 @@ The conversation so far:
 The user's next message:
 {message}
 
-The message is valid if it does the next thing of the plan, or answers the agent from the plan, without inventing
-anything. {stop} instead of a message means that the user ends the conversation: that is valid if nothing of the plan
-is left to do, or it cannot be done.
+The message is valid if it takes the next step of the plan or answers the agent from the plan, without inventing
+anything. {stop} instead of a message means that the user ends the conversation: that is valid if the plan is
+complete or cannot be completed.
 {persona}
 Answer with one JSON object and nothing else:
 {{
@@ -48,7 +48,7 @@ def get_per_turn_user_simulator_quality_prompt(
 def _violations(persona: UserPersona | None) -> str:
     if persona is None:
         return ""
-    lines = [f"The user is like this: {persona.description}", "The message is invalid if one of these is so:"]
+    lines = [f"The user is like this: {persona.description}", "The message is invalid if one of these is true:"]
     for behavior in persona.behaviors:
         lines.append(f"- {behavior.name}: {behavior.description}")
         lines.append(behavior.get_violation_rubrics_str())

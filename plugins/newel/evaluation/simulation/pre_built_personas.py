@@ -35,7 +35,7 @@ class PreBuiltBehaviors(Enum):
         description="The user answers questions from the plan and declines others.",
         behavior_instructions=[
             "Answer a question with what the plan says.",
-            "Say that it does not matter where the plan says nothing.",
+            "Say that it does not matter if the plan says nothing.",
         ],
         violation_rubrics=["The user invents a fact that the plan does not have."],
     )

@@ -39,7 +39,7 @@ class UserPersonaRegistry:
         self._personas: dict[str, UserPersona] = {}
 
     def get_persona(self, persona_id: str) -> UserPersona:
-        """The persona of that id; NotFoundError where there is none."""
+        """The persona of that id; NotFoundError if there is none."""
         if persona_id not in self._personas:
             raise NotFoundError(
                 f"no persona {persona_id!r} is registered{did_you_mean(persona_id, self._personas)} "

@@ -75,7 +75,7 @@ class EvalSetResultsManager(ABC):
 
     @abstractmethod
     def get_eval_set_result(self, app_name: str, eval_set_result_id: str) -> EvalSetResult:
-        """A stored result; NotFoundError where there is none."""
+        """A stored result; NotFoundError if there is none."""
 
     @abstractmethod
     def list_eval_set_results(self, app_name: str) -> list[str]:

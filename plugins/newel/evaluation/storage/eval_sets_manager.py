@@ -44,21 +44,21 @@ class EvalSetsManager(ABC):
         return _find(eval_set, eval_case_id) if eval_set is not None else None
 
     def add_eval_case(self, app_name: str, eval_set_id: str, eval_case: EvalCase) -> None:
-        """Append a case; ValueError where its id is taken, NotFoundError where there is no such set."""
+        """Append a case; ValueError if its id is taken, NotFoundError if there is no such set."""
         eval_set = self._existing(app_name, eval_set_id)
         if _find(eval_set, eval_case.eval_id) is not None:
             raise ValueError(f"the eval set {eval_set_id!r} already has a case {eval_case.eval_id!r}")
         self._write(app_name, eval_set, [*eval_set.eval_cases, eval_case])
 
     def update_eval_case(self, app_name: str, eval_set_id: str, updated_eval_case: EvalCase) -> None:
-        """Replace the case of the same id; NotFoundError where there is none."""
+        """Replace the case of the same id; NotFoundError if there is none."""
         eval_set = self._existing(app_name, eval_set_id)
         self._case(eval_set, updated_eval_case.eval_id)
         cases = [updated_eval_case if c.eval_id == updated_eval_case.eval_id else c for c in eval_set.eval_cases]
         self._write(app_name, eval_set, cases)
 
     def delete_eval_case(self, app_name: str, eval_set_id: str, eval_case_id: str) -> None:
-        """Remove a case; NotFoundError where there is none."""
+        """Remove a case; NotFoundError if there is none."""
         eval_set = self._existing(app_name, eval_set_id)
         self._case(eval_set, eval_case_id)
         self._write(app_name, eval_set, [c for c in eval_set.eval_cases if c.eval_id != eval_case_id])

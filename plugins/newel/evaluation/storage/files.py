@@ -67,7 +67,7 @@ def plain_bytes(value: object) -> bytes:
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """The bytes of a file; a ConfigurationError where it cannot be read."""
+    """The bytes of a file; a ConfigurationError if it cannot be read."""
     try:
         return Path(path).read_bytes()
     except OSError as error:
@@ -75,7 +75,7 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def read_text(path: str | Path) -> str:
-    """The text of a file; a ConfigurationError where it cannot be read."""
+    """The text of a file; a ConfigurationError if it cannot be read."""
     data = read_bytes(path)
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")

@@ -1,4 +1,4 @@
-"""LocalEvalSetResultsManager: results as files beside their agents."""
+"""LocalEvalSetResultsManager: results as files next to their agents."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Spool(PendingResults):
             self._places[number] = place
 
     def save(self) -> None:
-        """Write the file; a ConfigurationError where the results could not be put away."""
+        """Write the file; a ConfigurationError if the results could not be put away."""
         if self._failure is not None:
             reason = getattr(self._failure, "strerror", None) or self._failure
             raise ConfigurationError(f"results cannot be written to {self._folder}: {reason}") from self._failure
@@ -132,7 +132,7 @@ class LocalEvalSetResultsManager(EvalSetResultsManager):
         return read_result(path)
 
     def list_eval_set_results(self, app_name: str) -> list[str]:
-        """The names, sorted; none where nothing was stored yet."""
+        """The names, sorted; none if nothing was stored yet."""
         return sorted(path.name.removesuffix(SUFFIX) for path in self.history(app_name).glob(f"*{SUFFIX}"))
 
     def history(self, app_name: str) -> Path:

@@ -1,4 +1,4 @@
-"""LocalEvalSetsManager: eval sets as files beside their agents, and reading them in every known shape."""
+"""LocalEvalSetsManager: eval sets as files next to their agents, and reading them in every known shape."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class LocalEvalSetsManager(EvalSetsManager):
         return load_eval_set_from_file(path, eval_set_id) if path.is_file() else None
 
     def list_eval_sets(self, app_name: str) -> list[str]:
-        """The ids, sorted; NotFoundError where the app has no folder."""
+        """The ids, sorted; NotFoundError if the app has no folder."""
         check_app(app_name)
         folder = self._folder / app_name
         if not folder.is_dir():

@@ -31,7 +31,7 @@ class ComposedRequestProcessor(BaseLlmRequestProcessor):
         self.name = name or self.name
 
     def of(self, chains: Chains) -> RequestProcessor:
-        """The descriptor; raises ConfigurationError where the chain has none of the name."""
+        """The descriptor; raises ConfigurationError if the chain has none of the name."""
         return _step(self.name, chains.request_chain)
 
     async def run_async(
@@ -54,7 +54,7 @@ class ComposedResponseProcessor(BaseLlmResponseProcessor):
         self.name = name
 
     def of(self, chains: Chains) -> ResponseProcessor:
-        """The descriptor; raises ConfigurationError where the chain has none of the name."""
+        """The descriptor; raises ConfigurationError if the chain has none of the name."""
         return _step(self.name, chains.response_chain)
 
     async def run_async(

@@ -87,7 +87,7 @@ class BaseLlmFlow:
         return ctx if chains is ctx.composition else ctx.model_copy(update={"composition": chains})
 
     def _composed(self, composition: Chains, app: object) -> Chains:
-        """`composition` with this flow's chains; made anew after an edit of the lists only."""
+        """`composition` with this flow's chains; made again only after an edit of the lists."""
         requests = tuple(_request_step(one, composition) for one in self.request_processors)
         responses = tuple(_response_step(one, composition) for one in self.response_processors)
         if (requests, responses) == (composition.request_chain, composition.response_chain):

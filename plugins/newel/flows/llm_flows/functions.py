@@ -84,7 +84,7 @@ async def handle_function_call_list_async(
 ) -> Event | None:
     """Run the calls (with `filters`, those of these ids), hooks and tool policies included.
 
-    The event of their results, which the caller has to commit; None where no call has a result.
+    The event of their results, which the caller has to commit; None if no call has a result.
     """
     calls = [call for call in function_calls if not filters or call.id in filters]
     with confirmed(invocation_context, tool_confirmation_dict):
@@ -133,7 +133,7 @@ def deep_merge_dicts(d1: Json, d2: Json) -> Json:
 def generate_request_confirmation_event(
     invocation_context: InvocationContext, function_call_event: Event, function_response_event: Event
 ) -> Event | None:
-    """The event that asks the user about the calls whose tools ask for it; None where none does."""
+    """The event that asks the user about the calls whose tools ask for it; None if none does."""
     actions = function_response_event.touched_actions
     if actions is None or not actions.requested_tool_confirmations:
         return None
@@ -141,7 +141,7 @@ def generate_request_confirmation_event(
 
 
 def generate_auth_event(invocation_context: InvocationContext, function_response_event: Event) -> Event | None:
-    """The event that asks the user for the credentials that tools request; None where none does."""
+    """The event that asks the user for the credentials that tools request; None if none does."""
     actions = function_response_event.touched_actions
     if actions is None or not actions.requested_auth_configs:
         return None

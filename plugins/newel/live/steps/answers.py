@@ -28,7 +28,7 @@ def make(session: LiveSession) -> OutStep:
 
 
 def _without_secrets(ctx: InvocationContext, content: Content) -> Content:
-    """`content` as the prologue `auth` leaves it, where there is one: it sees a message before it is stored."""
+    """`content` as the prologue `auth` leaves it, if there is one: it sees a message before it is stored."""
     sealing = [one for one in ctx.composition.prologues if one.name == "auth"]
     return auth.seal_answers(ctx, content) if sealing else content
 

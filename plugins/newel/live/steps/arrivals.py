@@ -61,7 +61,7 @@ def _seconds(text: str | None) -> float:
 
 
 def interruption(session: LiveSession) -> InStep | None:
-    """Drops the speech that waits when the user interrupts, where the settings say so."""
+    """Drops the speech that waits when the user interrupts, if the settings say so."""
     if not session.settings.drop_at_interruption:
         return None
 

@@ -36,7 +36,7 @@ class Recording:
     full: list[tuple[bytes, str]] = field(default_factory=list)
 
     def add(self, blob: Blob, most: int) -> None:
-        """Append a piece. Where it has another type, or the bound is reached, the audio so far becomes a file."""
+        """Append a piece. If it has another type, or the bound is reached, the audio so far becomes a file."""
         mime_type, data = blob.mime_type or "", blob.data or b""
         if (size := self.data.tell()) and (mime_type != self.mime_type or size + len(data) > most):
             self.full = self.take()
@@ -80,7 +80,7 @@ def make_out(session: LiveSession) -> OutStep | None:
 
 
 def make_in(session: LiveSession) -> InStep | None:
-    """The step that keeps what the model says, and writes both where a turn ends."""
+    """The step that keeps what the model says, and writes both when a turn ends."""
     if not _is_saving(session):
         return None
     recordings, most = session.ctx.stash[_RECORDINGS], session.settings.saved_bytes
@@ -143,7 +143,7 @@ async def written(ctx: InvocationContext, recordings: Sequence[Recording], *, wh
 
 
 async def _saved(ctx: InvocationContext, side: str, data: bytes, mime_type: str) -> Event | None:
-    """Save one file; the event that refers to it, or None where the store does not take it."""
+    """Save one file; the event that refers to it, or None if the store does not take it."""
     service, where = ctx.artifact_service, ctx.session
     if service is None:
         return None

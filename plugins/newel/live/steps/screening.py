@@ -1,7 +1,7 @@
 """screening: `before_model` callbacks see what the user says, `after_model` callbacks what the model says.
 
 Their answer is yielded and stored in place of the model's, and ends the turn. What the user typed is then not sent;
-what was spoken has reached the service already, so its session is begun anew.
+what was spoken has reached the service already, so its session is started again.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def make(session: LiveSession) -> InStep | None:
-    """The step, where the settings ask for it."""
+    """The step, if the settings ask for it."""
     if not session.settings.sum_transcriptions:
         return None
     inputs: list[str] = []

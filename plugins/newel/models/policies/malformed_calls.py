@@ -1,4 +1,4 @@
-"""malformed_calls: a call whose arguments are no object of JSON is not made; the model gets an error instead."""
+"""malformed_calls: a call whose arguments are not a JSON object is not made; the model gets an error instead."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def wrap(call_tool: ToolCall) -> ToolCall:
 
 
 def _problem(context: Context) -> str | None:
-    """Why the arguments of the running call cannot be used; None where they can."""
+    """Why the arguments of the running call cannot be used; None if they can."""
     for event in reversed(context.session.events):  # the last event, or one near it
         calls = event.get_function_calls()
         place = next((n for n, call in enumerate(calls) if call.id == context.function_call_id), None)

@@ -1,4 +1,4 @@
-"""model_costs: what a call cost, by the prices of genai-prices, beside its token counts."""
+"""model_costs: what a call cost, by the prices of genai-prices, next to its token counts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ logger = logging.getLogger(__name__)
 
 #: The field of the usage that holds the cost: US dollars.
 COST = "cost"
-#: newel's providers -> those of genai-prices, where the names differ.
+#: newel's providers -> those of genai-prices, if the names differ.
 _PROVIDERS = {"gemini": "google", "openai-responses": "openai"}
 
 
 def cost_of(provider: str, model: str, usage: GenerateContentResponseUsageMetadata) -> Decimal | None:
-    """US dollars; None where no price is known. Cached and written tokens have prices of their own."""
+    """US dollars; None if no price is known. Cached and written tokens have prices of their own."""
     prices = _prices()
     if prices is None:
         return None
@@ -40,7 +40,7 @@ def cost_of(provider: str, model: str, usage: GenerateContentResponseUsageMetada
 
 
 def price_of(provider: str, model: str) -> str | None:
-    """The price of a model in words: ``$3/input MTok, $15/output MTok``; None where it is not known."""
+    """The price of a model in words: ``$3/input MTok, $15/output MTok``; None if it is not known."""
     prices = _prices()
     if prices is None:
         return None

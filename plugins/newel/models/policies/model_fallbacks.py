@@ -1,4 +1,4 @@
-"""model_fallbacks: another model answers where one fails before anything was shown."""
+"""model_fallbacks: another model answers if one fails before anything was shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""model_retries: a request that failed is sent again, where that may help and nothing of an answer was shown."""
+"""model_retries: a request that failed is sent again, if that may help and nothing of an answer was shown."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Schedule:
 
     @classmethod
     def of(cls, settings: Settings, *options: HttpRetryOptions | None) -> Schedule:
-        """The settings, changed by the options in turn."""
+        """The settings, changed by one option after the other."""
         values = {
             "attempts": settings.attempts,
             "initial_delay": settings.initial_delay,

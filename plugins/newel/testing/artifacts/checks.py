@@ -109,7 +109,7 @@ async def parts_are_the_callers(place: ArtifactPlace) -> None:
 
 
 async def a_blank_version_is_no_artifact(place: ArtifactPlace) -> None:
-    """A rewind saves such a version where an artifact did not exist."""
+    """A rewind saves such a version if an artifact did not exist."""
     store, where = place.service(), place.at()
     for part in (binary(b""), Part(text="")):
         await store.save_artifact(**where, filename="a", artifact=Part(text="x"))

@@ -10,9 +10,9 @@ from newel.testing.store_checks import in_places, run_all
 
 
 def artifact_checks(make: MakeArtifactStore, *, shared: bool = True) -> Mapping[str, Callable[[], None]]:
-    """The checks of a store by name: each is called without arguments and raises AssertionError where it fails.
+    """The checks of a store by name: each is called without arguments and raises AssertionError if it fails.
 
-    `make` makes a service. All services share one place, in which each check has its own app. Where services do not
+    `make` makes a service. All services share one place, in which each check has its own app. If services do not
     share a place (`shared` is False), the checks that need two are left out.
     """
     return in_places({**CHECKS, **(SHARED_CHECKS if shared else {})}, make)

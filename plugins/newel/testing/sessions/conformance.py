@@ -16,10 +16,10 @@ from newel_kernel import ConfigurationError
 
 
 def session_checks(make: MakeStore, *, examples: int = 20) -> Mapping[str, Callable[[], None]]:
-    """The checks of a store by name: each is called without arguments and raises AssertionError where it fails.
+    """The checks of a store by name: each is called without arguments and raises AssertionError if it fails.
 
     `make` makes a service. All services share one place, in which each check has its own app. Checks that need two
-    services are left out where the store's `capabilities` say that it is not `shared`. The check ``machine`` plays
+    services are left out if the store's `capabilities` say that it is not `shared`. The check ``machine`` plays
     random calls against a model of the contract, with hypothesis: `examples` sequences of up to 20 calls.
     """
 

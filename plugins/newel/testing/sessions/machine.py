@@ -64,7 +64,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        """The services: a second one where the store can have two."""
+        """The services: a second one if the store can have two."""
         self._stores = [self._runner.run(self._service())]
         if self._stores[0].capabilities.shared:
             self._stores.append(self._runner.run(self._service()))
@@ -95,7 +95,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule(view=views, delta=_DELTA, again=st.booleans())
     def append(self, view: tuple[int, Session, int], delta: dict[str, Any], again: bool) -> None:
-        """Append through a view of any age; where it is stale, append a second time."""
+        """Append through a view of any age; if it is stale, append a second time."""
         which, session, of = view
         model = self._models.get((session.user_id, session.id))
         store, number = self._store(which), next(self._ids)
@@ -118,7 +118,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule(user=_WHO, name=_ID, which=st.integers(0, 1))
     def append_out_of_band(self, user: str, name: str, which: int) -> None:
-        """Append beside a run of the session."""
+        """Append during a run of the session."""
         number = next(self._ids)
         event = text_event(f"{number}", author="user", id=f"e{number}")
         call = self._store(which).append_out_of_band(**self._place.at(name, user), event=event)

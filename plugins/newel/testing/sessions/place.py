@@ -42,5 +42,5 @@ async def refused(call: Awaitable[object], *kinds: type[Exception]) -> Exception
 
 
 def same(got: object, expected: object) -> None:
-    """Raise AssertionError where two values differ."""
+    """Raise AssertionError if two values differ."""
     assert got == expected, f"{got!r:.300} instead of {expected!r:.300}"

@@ -123,7 +123,7 @@ async def what_is_refused_changes_nothing(place: Place) -> None:
 
 
 async def a_deleted_session_takes_nothing(place: Place) -> None:
-    """Nor does a session created anew under its id have anything of it."""
+    """Nor does a session created again under its id have anything of it."""
     store = place.service()
     session = await store.create_session(**place.at(), state={"app:kept": 1})
     await store.append_event(session, text_event("old", state={"own": 1}))

@@ -20,7 +20,7 @@ from newel_types import Content, FunctionCall, FunctionDeclaration, FunctionResp
 Events = AsyncGenerator[Event, None]
 
 _REQUEST = {"type": "object", "properties": {"request": {"type": "string"}}, "required": ["request"]}
-_ALONE = "A task agent takes this over and may talk to the user: call it alone, without other tools beside it."
+_ALONE = "A task agent takes this over and may talk to the user: call it alone, without other tools."
 
 
 class Run:

@@ -17,7 +17,7 @@ FINISH_TASK_SUCCESS_RESULT = "The task is finished."
 _WRAPPER_KEY = "result"
 _INSTRUCTION = (
     "Do NOT call `finish_task` prematurely. Use your available tools to fully complete every aspect of the delegated "
-    "task first. Where the task leaves something open that only the user knows, ask the user. When everything is "
+    "task first. If the task leaves something open that only the user knows, ask the user. When everything is "
     "done, call `finish_task`, alone and without any other text."
 )
 
@@ -33,7 +33,7 @@ class TaskAgent(Protocol):
 class FinishTaskTool(BaseTool):
     """`finish_task`: its parameters are the fields of the agent's output schema.
 
-    Without a schema it takes `result`, a text; a schema that is no object becomes the parameter `result`. Arguments
+    Without a schema it takes `result`, a text; a schema that is not an object becomes the parameter `result`. Arguments
     that do not fit give an error result, so that the model can correct them.
     """
 

@@ -27,7 +27,7 @@ class BoundEvaluator(Evaluator):
         self._bound = bound
 
     def figure(self, turns: Sequence[Invocation]) -> float | None:
-        """The figure of `turns`; None where it is unknown."""
+        """The figure of `turns`; None if it is unknown."""
         raise NotImplementedError
 
     def evaluate_invocations(
@@ -87,7 +87,7 @@ class MaxSeconds(BoundEvaluator):
     unit: ClassVar[str] = "seconds"
 
     def figure(self, turns: Sequence[Invocation]) -> float | None:
-        """The seconds, where this process ran the turns."""
+        """The seconds, if this process ran the turns."""
         durations = [turn.duration for turn in turns if turn.duration is not None]
         return sum(durations) if durations else None
 
@@ -98,7 +98,7 @@ class MaxTokens(BoundEvaluator):
     unit: ClassVar[str] = "tokens"
 
     def figure(self, turns: Sequence[Invocation]) -> float | None:
-        """The tokens, where the model reports them."""
+        """The tokens, if the model reports them."""
         used = [one.total_token_count or 0 for t in turns for one in get_all_usage_metadata(t.intermediate_data)]
         return float(sum(used)) if used else None
 

@@ -32,7 +32,7 @@ _REFUSAL = re.compile(
 
 
 class CheckCriterion(BaseCriterion):
-    """What a check looks for: `value`, or without it the expected answer, where that makes sense."""
+    """What a check looks for: `value`, or without it the expected answer, if that makes sense."""
 
     threshold: float = 1.0
     value: Any = None
@@ -42,7 +42,7 @@ class CheckCriterion(BaseCriterion):
 
 
 class CheckEvaluator(TurnEvaluator):
-    """1 where the answer of a turn passes the check, else 0."""
+    """1 if the answer of a turn passes the check, else 0."""
 
     criterion_type: ClassVar[type[BaseCriterion]] = CheckCriterion
     needs_reference = False

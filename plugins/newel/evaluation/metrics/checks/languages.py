@@ -32,7 +32,7 @@ LANGUAGES = (*_SETS, *(name for name, _ in _SCRIPTS))
 
 
 def language_of(text: str) -> str | None:
-    """The code of the language; None where nothing indicates one."""
+    """The code of the language; None if nothing indicates one."""
     letters = sum(char.isalpha() for char in text)
     for name, pattern in _SCRIPTS:
         # A few kana make Chinese characters Japanese; any other script must make up a good part of the text.

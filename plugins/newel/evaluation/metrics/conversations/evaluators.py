@@ -25,7 +25,7 @@ class MultiTurnEvaluator(VerdictEvaluator):
         self._texts: list[tuple[str, str]] = []
 
     def texts(self, actual: Invocation, expected: Invocation | None) -> list[tuple[str, str]]:
-        """The plan, where a simulated user has one, and the dialogue."""
+        """The plan, if a simulated user has one, and the dialogue."""
         return self._texts
 
     async def evaluate_invocations(
@@ -53,7 +53,7 @@ class MultiTurnTaskSuccessV1Evaluator(MultiTurnEvaluator):
 
     question: ClassVar[str] = (
         "You judge a conversation between a user and an agent: did the user get everything that was asked for? What "
-        "the agent only announced counts as not done."
+        "the agent only announced does not count as done."
     )
 
 
@@ -61,8 +61,8 @@ class MultiTurnTrajectoryQualityV1Evaluator(MultiTurnEvaluator):
     """`multi_turn_trajectory_quality_v1`."""
 
     question: ClassVar[str] = (
-        "You judge a conversation between a user and an agent: did the agent take a sound way to the goal, without "
-        "steps that lead nowhere, repeat or contradict each other?"
+        "You judge a conversation between a user and an agent: did the agent take a sensible path to the goal, "
+        "without steps that lead nowhere, repeat themselves or contradict each other?"
     )
 
 

@@ -29,7 +29,7 @@ class CountEvaluator(Evaluator):
         """The metric may be omitted: counts have no criterion."""
 
     def count(self, turn: Invocation) -> float | None:
-        """The count of a turn, None where nothing was recorded."""
+        """The count of a turn, None if nothing was recorded."""
         raise NotImplementedError
 
     def details(self, turns: Sequence[Invocation]) -> EvalMetricResultDetails | None:

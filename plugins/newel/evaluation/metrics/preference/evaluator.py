@@ -14,7 +14,7 @@ from newel.evaluation.metrics.evaluator import PerInvocationResult
 from newel.evaluation.metrics.scoring import answer_of, mean, status_of, text_of
 
 _FIELD = re.compile(r'"preferred"\s*:\s*"?(first|second|tie)"?', re.IGNORECASE)
-_PROMPT = """You compare two answers to a question. Which is better for who asked? Length is no merit by itself.
+_PROMPT = """You compare two answers to a question. Which answer serves the asker better? Do not reward length.
 
 {note}
 
@@ -36,8 +36,8 @@ Answer with one JSON object and nothing else:
 
 
 class PreferenceEvaluator(LlmAsJudge):
-    """`pairwise_preference`: 1 where the agent's answer is preferred to the reference whichever comes first, 0 where
-    the reference is, a half where the judge cannot say, or where its preference follows the order.
+    """`pairwise_preference`: 1 if the agent's answer is preferred to the reference whichever comes first, 0 if
+    the reference is, a half if the judge cannot say, or if its preference follows the order.
     """
 
     needs_reference: ClassVar[bool] = True

@@ -85,7 +85,7 @@ def _within(code: int, ranges: tuple[tuple[int, int], ...]) -> bool:
 
 
 def rouge_1(candidate: str, reference: str) -> float:
-    """The F-measure of the words that both texts have; 0 where either text has no words."""
+    """The F-measure of the words that both texts have; 0 if either text has no words."""
     ours, theirs = Counter(tokens(candidate)), Counter(tokens(reference))
     shared = sum((ours & theirs).values())
     if not shared:

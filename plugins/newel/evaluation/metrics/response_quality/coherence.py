@@ -15,8 +15,8 @@ class CoherenceEvaluator(VerdictEvaluator):
     needs_reference: ClassVar[bool] = True
     question: ClassVar[str] = (
         "You judge how coherent an agent's answer is: whether it answers what was asked, its sentences follow from "
-        "each other, and it says what the reference says. 5: wholly; 4: with a small gap; 3: one has to guess in "
-        "places; 2: hard to follow; 1: not at all."
+        "each other, and it says what the reference says. 5: fully; 4: with a small gap; 3: the reader has to guess "
+        "in places; 2: hard to follow; 1: not at all."
     )
     verdicts: ClassVar[dict[str, float]] = {str(n): float(n) for n in range(1, 6)}
 

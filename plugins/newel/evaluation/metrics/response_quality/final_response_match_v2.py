@@ -25,9 +25,9 @@ The agent answered:
 The reference:
 {reference}
 
-The answer is valid if a reader learns from it what the reference says. Other words, another order, another format and
-further true details do no harm. It is invalid if it misses or contradicts something that the reference says, or does
-not answer what was asked. Where the question leaves open what is meant, a reasonable reading counts.
+The answer is valid if a reader learns from it what the reference says. Different words, a different order or format and
+additional true details are fine. It is invalid if it misses or contradicts something that the reference says, or does
+not answer the question. If the question is ambiguous, accept any reasonable interpretation.
 
 Answer with one JSON object and nothing else:
 {{

@@ -29,7 +29,7 @@ The answer:
 Write every sentence, word for word and in order, as <sentence>...</sentence>, one a line, and nothing else. A list's
 entry and a line of a table are sentences.
 """
-_LABEL = """Say of each sentence of an agent's answer whether the context supports it.
+_LABEL = """For each sentence of an agent's answer, decide whether the context supports it.
 
 {note}
 
@@ -48,8 +48,8 @@ Write one block for each sentence, in order, and nothing else:
 sentence: the sentence, word for word
 label: one of the labels
 rationale: why, in one line
-supporting_excerpt: what of the context supports it, or null
-contradicting_excerpt: what of the context contradicts it, or null
+supporting_excerpt: the part of the context that supports it, or null
+contradicting_excerpt: the part of the context that contradicts it, or null
 """
 _SENTENCE = re.compile(r"<sentence>(.*?)</sentence>", re.DOTALL)
 _LABEL_LINE = re.compile(r"(?im)^[ \t>*-]*label[*_]*[ \t]*:[ \t*_`\"']*([a-z_]+)")

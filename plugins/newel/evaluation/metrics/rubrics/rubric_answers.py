@@ -30,7 +30,7 @@ class RubricResponse:
 
 
 def parse(answer: str) -> list[RubricResponse]:
-    """The blocks of an answer; none where its lines do not add up."""
+    """The blocks of an answer; none if its lines do not add up."""
     properties, rationales, verdicts = (list(one.finditer(answer)) for one in (_PROPERTY, _RATIONALE, _VERDICT))
     if not len(properties) == len(rationales) == len(verdicts):
         return []
@@ -51,7 +51,7 @@ def parse(answer: str) -> list[RubricResponse]:
 
 
 def score_of(verdict: str) -> float | None:
-    """1 where it contains `yes`, 0 where it contains `no`, else None."""
+    """1 if it contains `yes`, 0 if it contains `no`, else None."""
     text = verdict.lower()
     if "yes" in text:
         return 1.0
@@ -59,7 +59,7 @@ def score_of(verdict: str) -> float | None:
 
 
 def normalised(text: str) -> str:
-    """A property's text as it is compared: without case, typographic quotes and decoration."""
+    """A property's text in the form in which it is compared: without case, typographic quotes and decoration."""
     text = unicodedata.normalize("NFKC", text).translate(_QUOTES).lower()
     text = re.sub(r"\s+", " ", text).strip()
     return text.strip("*_`#\"'[]() ").rstrip(".,;:").strip("*_`\"' ")

@@ -20,14 +20,14 @@ from newel_kernel import ConfigurationError
 __all__ = ["RubricBasedEvaluator", "RubricResponse"]
 
 FORMAT = """
-Judge each property below by itself: find in the data what speaks for and against it, then decide whether it holds. A
-property that asks for something the data do not show does not hold.
+Judge each property below on its own: find the evidence for and against it in the data, then decide whether it holds. A
+property that asks for something the data does not show does not hold.
 
 Write one block for each property, in their order and with nothing else:
 
 ID: the id of the property
 Property: the text of the property, word for word
-Evidence: what of the data speaks for or against it
+Evidence: the parts of the data for or against it
 Rationale: why it holds or not, in one line
 Verdict: yes or no
 
@@ -56,7 +56,7 @@ class RubricBasedEvaluator(LlmAsJudge):
         return "You judge what an agent did in one turn of a conversation."
 
     def effective_rubrics(self, invocation: Invocation) -> list[Rubric]:
-        """The rubrics of a turn; ValueError where there are none, or two with the same id."""
+        """The rubrics of a turn; ValueError if there are none, or two with the same id."""
         rubrics = [*self._rubrics, *(r for r in invocation.rubrics or () if r.type == self.rubric_type)]
         seen: set[str] = set()
         for rubric in rubrics:

@@ -19,8 +19,8 @@ class RubricBasedFinalResponseQualityV1Evaluator(RubricBasedEvaluator):
     def introduction(self) -> str:
         """What the judge is to do."""
         return (
-            "You judge the final answer of an agent. What the agent was told, which tools it had and what it did on "
-            "the way are shown so that you can tell what the answer rests on."
+            "You judge the final answer of an agent. Its instructions, its tools and its steps are shown so "
+            "that you can tell what the answer is based on."
         )
 
     def texts(self, actual: Invocation) -> list[tuple[str, str]]:

@@ -26,7 +26,7 @@ class RubricBasedMultiTurnTrajectoryEvaluator(RubricBasedEvaluator):
 
     def introduction(self) -> str:
         """What the judge is to do."""
-        return "You judge a whole conversation between a user and an agent: which way the agent took to the goal."
+        return "You judge a whole conversation between a user and an agent: the path that the agent took to the goal."
 
     def texts(self, actual: Invocation) -> list[tuple[str, str]]:
         """Tools and the dialogue."""

@@ -22,7 +22,7 @@ class SessionStateCriterion(BaseCriterion):
 
 
 class SessionStateEvaluator(Evaluator):
-    """`session_state_match`: 1 where the state is as `final_session_state` says, else 0; it is on the last turn."""
+    """`session_state_match`: 1 if the state is as `final_session_state` says, else 0; it is on the last turn."""
 
     criterion_type: ClassVar[type[BaseCriterion]] = SessionStateCriterion
 

@@ -61,7 +61,7 @@ class ToolArgumentMatchEvaluator(_AlignedEvaluator):
     """The share of expected arguments that were right, over expected calls; a call that was not made has none right."""
 
     def _weight(self, expected: FunctionCall, actual: FunctionCall) -> float:
-        # A little above nothing, so that two calls of one tool are partners even where no argument is right.
+        # A little above nothing, so that two calls of one tool are partners even if no argument is right.
         return max(self._share(expected, actual), 1e-9) if expected.name == actual.name else 0.0
 
     def _share(self, expected: FunctionCall, actual: FunctionCall) -> float:
