@@ -221,7 +221,7 @@ def register_model_providers(settings: Settings) -> Sequence[ModelProvider]:
 def register_model_call_policies(settings: Settings) -> Sequence[ModelPolicy]:
     """Policies around each call of a networked model. May bound it, repeat it, answer for it, change its answer.
 
-    Their place is in `orders: model_chain` of the distribution, or beside an anchor.
+    Their place is in `orders: model_chain` of the distribution, or next to an anchor.
 
     >>> def counted(attempt, response):
     ...     print(attempt.request.model, response.usage_metadata)

@@ -49,7 +49,7 @@ def test_arguments(ask: Any, args: Any, stored: Any, told: str) -> None:
     [
         (deep(150), "nested deeper than 64 levels"),
         ({"leaf": [0] * 300_000}, "holds more than 200000 values"),
-        (["green"], "no object, but list"),
+        (["green"], "a JSON object, not list"),
     ],
     ids=["deep", "many", "list"],
 )

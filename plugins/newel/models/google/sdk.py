@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Any, Protocol, TypeAlias
 
-#: An object of JSON, as the service takes or sends it.
+#: A JSON object, as the service takes or sends it.
 Json: TypeAlias = dict[str, Any]
 
 

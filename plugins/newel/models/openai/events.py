@@ -1,4 +1,4 @@
-"""Events: the objects of JSON in a body of server-sent events.
+"""Events: the JSON objects in a body of server-sent events.
 
 The SDK has a reader as well. Releases before 3 leave the end of the body unread, which loses the connection after every
 answer. All releases make an object of each event, which would be thrown away here.

@@ -20,7 +20,7 @@ def wrap(call_tool: ToolCall) -> ToolCall:
         problem = _problem(context)
         if problem is None:
             return await call_tool(tool, args, context)
-        return {"error": f"the tool {tool.name} was not called: {problem}; call it again with an object of JSON"}
+        return {"error": f"the tool {tool.name} was not called: {problem}; call it again with a JSON object"}
 
     return checked
 

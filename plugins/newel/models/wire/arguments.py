@@ -21,7 +21,7 @@ def parse_arguments(text: str | None) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise MalformedArgumentsError(f"the arguments must be an object of JSON, not {_kind(value)}")
+        raise MalformedArgumentsError(f"the arguments must be a JSON object, not {_kind(value)}")
     return value
 
 
