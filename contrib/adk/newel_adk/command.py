@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import click
 
 from newel.cli.conversation import open_store
-from newel.cli.leaving import run_loop
+from newel.cli.exit import run_loop
 from newel.cli.startup import composition_of
 from newel.cli.terminal import say, show_json, to_terminal
 from newel_adk.sessions.importer import import_sessions

@@ -86,9 +86,9 @@ class Ids:
     def __init__(self) -> None:
         self._taken: set[str] = set()
 
-    def new(self, wish: object, number: int) -> str:
-        """`wish` as an id; `case_<number>` where `wish` is empty."""
-        base = _NO_ID.sub("_", str(wish)).strip("_")[:80] if wish else ""
+    def new(self, description: object, number: int) -> str:
+        """`description` as an id; `case_<number>` if it is empty."""
+        base = _NO_ID.sub("_", str(description)).strip("_")[:80] if description else ""
         base = base or f"case_{number}"
         name, count = base, 1
         while name in self._taken:

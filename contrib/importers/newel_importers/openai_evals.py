@@ -8,7 +8,7 @@ from typing import Any
 
 from newel.evaluation import EvalCase, Invocation
 from newel_importers.documents import Ids, case, lines_of, text_of, turn
-from newel_importers.wishes import Wishes
+from newel_importers.expectations import Expectations
 from newel_kernel import ConfigurationError
 
 
@@ -31,12 +31,12 @@ def cases(name: str, text: str) -> Iterator[EvalCase]:
             raise ConfigurationError(f"{name}:{number}: the sample has no `input`")
         ideal = sample.get("ideal")
         ideals = [text_of(one) for one in (ideal if isinstance(ideal, list) else [ideal] if ideal is not None else [])]
-        wishes = Wishes()
+        expectations = Expectations()
         if ideals:
-            wishes.one_of(ideals, start=True)
+            expectations.one_of(ideals, start=True)
         source: dict[str, Any] = {"file": name, "format": "openai-evals", "line": number}
         turns = _turns(sample["input"], ideals[0] if ideals else None, f"{name}:{number}", source)
-        eval_case = case(ids.new(sample.get("id"), number), turns, wishes.criteria, [], source)
+        eval_case = case(ids.new(sample.get("id"), number), turns, expectations.criteria, [], source)
         if ideals and len(turns) > 1:  # the sample is about its last answer alone
             eval_case.turn_criteria = {len(turns) - 1: eval_case.criteria}
             eval_case.criteria = {"regex": {"value": ""}}

@@ -11,9 +11,9 @@ from itertools import product
 from typing import Any
 
 from newel.evaluation import EvalCase
-from newel_importers.assertions import wish
+from newel_importers.assertions import expect
 from newel_importers.documents import Ids, case, data_of, is_document, lines_of, peek, text_of, turn
-from newel_importers.wishes import Wishes
+from newel_importers.expectations import Expectations
 from newel_kernel import ConfigurationError
 
 _VARIABLE = re.compile(r"\{\{-?\s*([\w.]+)\s*-?\}\}")
@@ -66,21 +66,21 @@ def _case(
     test: Mapping[str, Any],
     usual: Mapping[str, Any],
 ) -> EvalCase:
-    wishes = Wishes()
+    expectations = Expectations()
     missing: list[str] = []
     reference = None
     for one in [*(usual.get("assert") or ()), *(test.get("assert") or ())]:
         if not isinstance(one, dict) or "type" not in one:
             raise ConfigurationError(f"{name}: an assertion is an object with a `type`, not {one!r}")
         value = _filled(one.get("value"), variables, missing)
-        if not wish(wishes, str(one["type"]), value, one.get("threshold")):
+        if not expect(expectations, str(one["type"]), value, one.get("threshold")):
             missing.append(f"the assertion {one['type']}")
         if one["type"] in ("factuality", "model-graded-factuality", "rouge-n", "equals"):
             reference = reference or (text_of(value) if value is not None else None)
     message = _filled(prompt, variables, missing) if prompt is not None else _message_of(variables)
     source = {"file": name, "format": "promptfoo", "vars": dict(variables), "metadata": test.get("metadata")}
     turns = [turn(text_of(message), reference)]
-    return case(ids.new(test.get("description"), number), turns, wishes.criteria, missing, source)
+    return case(ids.new(test.get("description"), number), turns, expectations.criteria, missing, source)
 
 
 def _config(name: str, text: str) -> Mapping[str, Any]:

@@ -37,7 +37,7 @@ class ArtifactStore(BaseArtifactService):
         """Every version of an app's artifacts, in no particular order."""
 
     @abstractmethod
-    async def leftovers(self, *, app_name: str, before: float, delete: bool) -> list[str]:
+    async def incomplete_writes(self, *, app_name: str, before: float, delete: bool) -> list[str]:
         """URIs of what saves and deletions left half-done before a time (seconds since the epoch); deleted if asked.
 
         None of it was ever visible as an artifact.

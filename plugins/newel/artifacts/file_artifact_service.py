@@ -117,7 +117,7 @@ class FileArtifactService(ArtifactStore):
         """Every version of an app's artifacts."""
         return await asyncio.to_thread(self._stored, app_name)
 
-    async def leftovers(self, *, app_name: str, before: float, delete: bool) -> list[str]:
+    async def incomplete_writes(self, *, app_name: str, before: float, delete: bool) -> list[str]:
         """Versions that were only partly written, and deletions that stopped halfway."""
         return await asyncio.to_thread(self._leftovers, app_name, before, delete)
 

@@ -116,7 +116,7 @@ class InMemoryArtifactService(ArtifactStore):
             for number, (_, metadata) in versions.items()
         ]
 
-    async def leftovers(self, *, app_name: str, before: float, delete: bool) -> list[str]:
+    async def incomplete_writes(self, *, app_name: str, before: float, delete: bool) -> list[str]:
         """Nothing is ever half-done here."""
         return []
 

@@ -9,14 +9,14 @@ from newel_types import lazy_exports
 if TYPE_CHECKING:
     from newel.auth.answers import seal_answers as seal_answers
     from newel.auth.answers import take_answers as take_answers
-    from newel.auth.asking import mask_results as mask_results
-    from newel.auth.asking import request_event as request_event
-    from newel.auth.asking import request_event_now as request_event_now
-    from newel.auth.asking import run_again as run_again
     from newel.auth.auth_handler import AuthHandler as AuthHandler
     from newel.auth.auth_provider_registry import AuthProviderRegistry as AuthProviderRegistry
     from newel.auth.base_auth_provider import BaseAuthProvider as BaseAuthProvider
     from newel.auth.credential_manager import CredentialManager as CredentialManager
+    from newel.auth.credential_requests import mask_results as mask_results
+    from newel.auth.credential_requests import request_event as request_event
+    from newel.auth.credential_requests import request_event_now as request_event_now
+    from newel.auth.credential_requests import run_again as run_again
     from newel.auth.toolsets import resolve_toolsets as resolve_toolsets
     from newel_types import ApiKey as ApiKey
     from newel_types import ApiKeyScheme as ApiKeyScheme
@@ -59,11 +59,11 @@ _WHERE = {
         "newel_types",
     ),
     # Called by the flows, which are light: these modules are imported with the first request.
-    "mask_results": "newel.auth.asking",
-    "request_event": "newel.auth.asking",
-    "request_event_now": "newel.auth.asking",
+    "mask_results": "newel.auth.credential_requests",
+    "request_event": "newel.auth.credential_requests",
+    "request_event_now": "newel.auth.credential_requests",
     "resolve_toolsets": "newel.auth.toolsets",
-    "run_again": "newel.auth.asking",
+    "run_again": "newel.auth.credential_requests",
     "seal_answers": "newel.auth.answers",
     "take_answers": "newel.auth.answers",
 }

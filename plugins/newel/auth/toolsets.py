@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from newel.auth import asking
+from newel.auth import credential_requests
 from newel.auth.answers import TOOLSET
 from newel.auth.auth_handler import AuthHandler
 from newel.auth.credential_manager import CredentialManager
@@ -37,7 +37,7 @@ async def resolve_toolsets(ctx: InvocationContext) -> Sequence[Event] | None:
         missing[_name(toolset, missing)] = request
     if not missing:
         return None
-    event = await asking.request_event(ctx, missing)
+    event = await credential_requests.request_event(ctx, missing)
     ctx.end_invocation = True
     return [event]
 

@@ -10,11 +10,11 @@ import click
 
 from newel.artifacts.contract import ArtifactStore, StoredVersion
 from newel.claims import SessionBusyError
+from newel.cli.agent_sessions import AgentSessions, with_sessions
 from newel.cli.agent_source import load_source
 from newel.cli.ages import Age, minute_of
-from newel.cli.leaving import run_loop
+from newel.cli.exit import run_loop
 from newel.cli.startup import composition_of
-from newel.cli.stored import Stored, with_sessions
 from newel.cli.stored_artifacts import artifacts_of
 from newel.cli.terminal import say, show_json, show_table, to_terminal
 from newel.sessions.artifact_references import referred_versions
@@ -82,7 +82,7 @@ def gc(
     Artifacts of users (user:...) stay, and so does everything of a session that has a run.
     """
 
-    async def work(stored: Stored) -> None:
+    async def work(stored: AgentSessions) -> None:
         async with artifacts_of(stored.source, stored.composition, artifacts) as store:
             await _Collection(stored, store, seam.clock() - older_than, dry_run).run(yes)
 
@@ -92,7 +92,7 @@ def gc(
 class _Collection:
     """One removal of what nothing refers to. Versions are listed before sessions are read: no reference is missed."""
 
-    def __init__(self, stored: Stored, store: ArtifactStore, before: float, dry_run: bool) -> None:
+    def __init__(self, stored: AgentSessions, store: ArtifactStore, before: float, dry_run: bool) -> None:
         self._stored = stored
         self._store = store
         self._before = before
@@ -113,7 +113,7 @@ class _Collection:
         for owner, versions in sorted(by_session.items()):
             if any(one.create_time < self._before for one in versions):
                 await self._of_session(*owner, versions)
-        for uri in await self._store.leftovers(
+        for uri in await self._store.incomplete_writes(
             app_name=self._stored.app, before=self._before, delete=not self._dry_run
         ):
             self._report(f"{uri} (left by a crash)")

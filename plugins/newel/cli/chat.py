@@ -15,7 +15,7 @@ import click
 from newel.cli.chat_commands import is_command, run_command
 from newel.cli.conversation import Conversation, Options, continues, conversation_options, converse, data_folder
 from newel.cli.debugging import show_traceback
-from newel.cli.leaving import run_loop
+from newel.cli.exit import run_loop
 from newel.cli.question_prompt import QuestionPrompt
 from newel.cli.stored_session import last_exchanges, show_events
 from newel.cli.terminal import ctrl_d_kept, say

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import click
 
 from newel.cli import key_store
-from newel.cli.leaving import run_loop
+from newel.cli.exit import run_loop
 from newel.cli.startup import startup_of
 from newel.cli.terminal import say, show_json, to_terminal
 from newel_kernel import Json

@@ -10,7 +10,7 @@ import click
 from newel.cli.answers import answers_to, check_answers
 from newel.cli.conversation import Conversation, Options, continues, conversation_options, converse
 from newel.cli.debugging import show_traceback
-from newel.cli.leaving import run_loop
+from newel.cli.exit import run_loop
 from newel.cli.open_questions import questions_of, waiting_line
 from newel.cli.terminal import say
 from newel.cli.transcript import Answer, JsonLines, Transcript

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from newel.cli.agent_sessions import AgentSessions, session_options, with_sessions
 from newel.cli.conversation import override_model
-from newel.cli.stored import Stored, session_options, with_sessions
 from newel.cli.stored_artifacts import own_artifacts
 from newel.cli.terminal import say
 from newel.events.text import text_of
@@ -36,7 +36,7 @@ def fork(
     if new_id is not None and (not new_id or new_id != new_id.strip()):
         raise ConfigurationError(f"--as {new_id!r} is empty or has spaces around it; change it or leave it out")
 
-    async def work(stored: Stored) -> Session:
+    async def work(stored: AgentSessions) -> Session:
         session = await stored.named(session_id)
         if events is not None and (nearest := around((await stored.events_of(session)).events, events)) is not None:
             raise ConfigurationError(
@@ -79,7 +79,7 @@ def rewind(
     if turns is not None and before is not None:
         raise ConfigurationError("give either --turns or --before, not both")
 
-    async def work(stored: Stored) -> tuple[str, int]:
+    async def work(stored: AgentSessions) -> tuple[str, int]:
         session = await stored.whole(session_id)
         begun = _turns(session)
         target = _turn(session, begun, before) if before is not None else _last_turn(session, begun, turns or 1)
@@ -136,7 +136,7 @@ def compact(
 ) -> None:
     """Have the older part of a session of AGENT summarised: its model sees the summary instead. The events stay."""
 
-    async def work(stored: Stored) -> Event | None:
+    async def work(stored: AgentSessions) -> Event | None:
         if model is not None:
             override_model(stored.source.agent, model)
         session = await stored.named(session_id)

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from newel.cli.conversation import open_store
-from newel.cli.leaving import run_loop
+from newel.cli.exit import run_loop
 from newel.cli.startup import composition_of
 from newel.cli.terminal import say
 from newel.sessions.documents import Document, read_document, take_in

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
+from newel.cli.agent_sessions import AgentSessions, session_options, short, with_sessions
 from newel.cli.ages import minute_of
 from newel.cli.conversation import Options, converse
-from newel.cli.leaving import run_loop
+from newel.cli.exit import run_loop
 from newel.cli.loading import OpenGroup
 from newel.cli.session_changes import compact, fork, rewind
 from newel.cli.session_import import import_sessions
 from newel.cli.store_upkeep import backup, delete, vacuum
-from newel.cli.stored import Stored, session_options, short, with_sessions
 from newel.cli.stored_session import first_words, show_events, summary_of, write_document
 from newel.cli.terminal import say, show_json, show_table, to_terminal
 from newel.cli.transcript import Dialogue
@@ -39,7 +39,7 @@ for _command in (import_sessions, fork, rewind, compact, delete, vacuum, backup)
 def list_sessions(ctx: click.Context, agent: str, user: str | None, sessions: str | None) -> None:
     """List the sessions, the latest first; a table on a terminal, else JSON."""
 
-    async def work(stored: Stored) -> list[Session]:
+    async def work(stored: AgentSessions) -> list[Session]:
         return [await stored.events_of(one) for one in await stored.listed()]
 
     summaries = with_sessions(ctx, agent, user, sessions, work)
@@ -94,7 +94,7 @@ def verify(
 ) -> None:
     """Check sessions (all, if none is named): their sequence, calls and results, and state. Status 1: a problem."""
 
-    async def work(stored: Stored) -> list[tuple[Session, list[str]]]:
+    async def work(stored: AgentSessions) -> list[tuple[Session, list[str]]]:
         targets = [await stored.named(id_) for id_ in session_ids] if session_ids else await stored.listed()
         return [(one, await problems_of(stored.store, one)) for one in targets]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from newel.claims import SessionBusyError
+from newel.cli.agent_sessions import AgentSessions, session_options, store_options, with_sessions
 from newel.cli.ages import Age, minute_of
-from newel.cli.stored import Stored, session_options, store_options, with_sessions
 from newel.cli.stored_artifacts import deletion
 from newel.cli.stored_session import first_words
 from newel.cli.terminal import say
@@ -45,7 +45,7 @@ def delete(
     if bool(session_ids) == (older_than is not None):
         raise ConfigurationError("name the sessions to delete, or say --older-than AGE, and not both")
 
-    async def work(stored: Stored) -> None:
+    async def work(stored: AgentSessions) -> None:
         if older_than is not None:
             await _delete_unused(stored, seam.clock() - older_than, artifacts, dry_run, yes)
             return
@@ -72,7 +72,7 @@ def _ask(names: str, yes: bool) -> None:
     click.confirm(f"Delete {names}?", abort=True, err=True)
 
 
-async def _delete_unused(stored: Stored, before: float, artifacts: str | None, dry_run: bool, yes: bool) -> None:
+async def _delete_unused(stored: AgentSessions, before: float, artifacts: str | None, dry_run: bool, yes: bool) -> None:
     """Delete the sessions that were last used before a time, checked again when each one's turn comes."""
     old = [(one.user_id, one.id) async for one in _every(stored) if one.last_update_time < before]
     names = f"{len(old)} session{'' if len(old) == 1 else 's'} unused since {minute_of(before)}"
@@ -95,7 +95,7 @@ async def _delete_unused(stored: Stored, before: float, artifacts: str | None, d
     say(f"deleted {deleted} of {names}")
 
 
-async def _every(stored: Stored) -> AsyncIterator[Session]:
+async def _every(stored: AgentSessions) -> AsyncIterator[Session]:
     """The sessions without their events, page by page if the store has pages."""
     if not isinstance(stored.store, SessionStore):
         for session in await stored.listed():
@@ -116,7 +116,7 @@ async def _every(stored: Stored) -> AsyncIterator[Session]:
 def vacuum(ctx: click.Context, agent: str, sessions: str | None) -> None:
     """Free the space of deleted data in the whole store of AGENT's sessions, while others use it."""
 
-    async def work(stored: Stored) -> None:
+    async def work(stored: AgentSessions) -> None:
         await _durable(stored).vacuum()
 
     with_sessions(ctx, agent, None, sessions, work)
@@ -130,14 +130,14 @@ def vacuum(ctx: click.Context, agent: str, sessions: str | None) -> None:
 def backup(ctx: click.Context, agent: str, sessions: str | None, file: Path) -> None:
     """Copy the whole SQLite file of AGENT's sessions to FILE, as it is at one moment, while others use it."""
 
-    async def work(stored: Stored) -> None:
+    async def work(stored: AgentSessions) -> None:
         await _durable(stored).backup(file)
 
     with_sessions(ctx, agent, None, sessions, work)
     say(f"copied to {file}; give --sessions sqlite:///{file} to use it")
 
 
-def _durable(stored: Stored) -> StoredSessionService:
+def _durable(stored: AgentSessions) -> StoredSessionService:
     if not isinstance(stored.store, StoredSessionService):
         raise ConfigurationError(
             f"{type(stored.store).__name__} has no upkeep: it is for SQLite, PostgreSQL, MariaDB and MySQL"

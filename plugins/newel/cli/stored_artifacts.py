@@ -8,8 +8,8 @@ from typing import Any
 
 from newel.artifacts.contract import ArtifactStore
 from newel.artifacts.kinds import ArtifactBackend
+from newel.cli.agent_sessions import AgentSessions
 from newel.cli.agent_source import AgentSource
-from newel.cli.stored import Stored
 from newel.cli.terminal import say
 from newel_compose import Composition
 from newel_kernel import ConfigurationError
@@ -35,7 +35,7 @@ async def artifacts_of(source: AgentSource, composition: Composition, uri: str |
 
 
 @asynccontextmanager
-async def own_artifacts(stored: Stored, uri: str | None = None) -> AsyncIterator[ArtifactStore | None]:
+async def own_artifacts(stored: AgentSessions, uri: str | None = None) -> AsyncIterator[ArtifactStore | None]:
     """The artifacts that go with an agent's sessions, closed afterwards; None: no store, or a foreign kind."""
     store = _opened(stored.source, stored.composition, uri)
     if not isinstance(store, ArtifactStore):
@@ -48,7 +48,7 @@ async def own_artifacts(stored: Stored, uri: str | None = None) -> AsyncIterator
 
 
 @asynccontextmanager
-async def deletion(stored: Stored, uri: str | None) -> AsyncIterator[Callable[[str, str], Awaitable[None]]]:
+async def deletion(stored: AgentSessions, uri: str | None) -> AsyncIterator[Callable[[str, str], Awaitable[None]]]:
     """A function that deletes a user's session, then its artifacts, in the store of --artifacts or of the agent.
 
     If --sessions names another place than the agent's, it may be a copy, and the artifacts are the original's too:
@@ -70,7 +70,7 @@ async def deletion(stored: Stored, uri: str | None) -> AsyncIterator[Callable[[s
         yield lambda user_id, session_id: delete(user_id, session_id, artifacts)
 
 
-def _names_artifacts(stored: Stored) -> bool:
+def _names_artifacts(stored: AgentSessions) -> bool:
     """Whether the agent has a store of artifacts at all."""
     own = getattr(stored.source.app, "artifact_service", None)
     return own is not None or bool(stored.composition.distribution.services.get("artifact"))

@@ -13,7 +13,7 @@ from newel.agents import LiveRequestQueue, RunConfig
 from newel.cli.chat import Interrupt, Prompt, TerminalPrompt, on_interrupt
 from newel.cli.conversation import Conversation, Options, conversation_options, converse
 from newel.cli.debugging import show_traceback
-from newel.cli.leaving import run_loop
+from newel.cli.exit import run_loop
 from newel.cli.question_prompt import QuestionPrompt
 from newel.cli.terminal import ctrl_d_kept, say
 from newel.cli.transcript import Dialogue

@@ -52,7 +52,7 @@ def _questioned_ids(ctx: InvocationContext) -> set[str | None]:
         if event.author == ctx.agent.name
         for question in questions_of(event)
     )
-    return {question.behind for question in questions} - {None}
+    return {question.call_id for question in questions} - {None}
 
 
 def repeat_request(ctx: InvocationContext, call: FunctionCall) -> FunctionCall:

@@ -37,11 +37,11 @@ class Reading(ABC):
         self.service = service
         self.answer = Answer(service.provider)
         #: The finish reason in the service's own word; an answer that ends without one was cut short.
-        self.word: str | None = None
+        self.stop_reason: str | None = None
         self.usage: GenerateContentResponseUsageMetadata | None = None
         self.model_version: str | None = None
         self._names = names
-        self._shown: list[str] = []
+        self._pending: list[str] = []
         self._calls: list[_Call] = []
         self._at: dict[object, _Call] = {}
 
@@ -53,7 +53,7 @@ class Reading(ABC):
         """A piece of the answer's text."""
         if text:
             self.answer.text(text)
-            self._shown.append(text)
+            self._pending.append(text)
 
     def refusal(self, text: str | None) -> None:
         """A piece of the model's refusal to answer."""
@@ -70,18 +70,18 @@ class Reading(ABC):
         call.name = call.name or name or ""
         call.arguments += arguments or ""
 
-    def shown(self) -> LlmResponse | None:
+    def partial(self) -> LlmResponse | None:
         """The text since the last time, as a partial response."""
-        text, self._shown = "".join(self._shown), []
+        text, self._pending = "".join(self._pending), []
         return LlmResponse(Content([Part(text)], "model"), True, self.model_version) if text else None
 
     def response(self) -> LlmResponse:
         """The one final response."""
-        if self.word is None:
+        if self.stop_reason is None:
             raise self.service.cut_short("the answer has no finish reason")
         for call in self._calls:
             self.answer.call(call.id, self._names.back(call.name), call.arguments)
-        return self.answer.response(self.word, self.reasons, usage=self.usage, model_version=self.model_version)
+        return self.answer.response(self.stop_reason, self.reasons, usage=self.usage, model_version=self.model_version)
 
 
 class _Call:
@@ -178,7 +178,7 @@ class HttpLlm(RemoteLlm):
                 with service.answering():
                     async for event in events(response.aiter_bytes(), service):
                         reading.take(event)
-                        if stream and (partial := reading.shown()) is not None:
+                        if stream and (partial := reading.partial()) is not None:
                             yield partial
             yield reading.response()
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from asyncio import CancelledError
 from collections.abc import Awaitable, Iterator, Sequence
 
-from newel.questions.provisional import PROVISIONAL
+from newel.questions.provisional_results import PROVISIONAL
 from newel.turns.delegates import is_delegate
 from newel_kernel import (
     UNCOMMITTED,

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from enum import Enum, auto
 
 from newel.questions.calls import answers
-from newel.questions.provisional import is_provisional
+from newel.questions.provisional_results import is_provisional
 from newel.questions.question import Kind, Question, find_question
 from newel_kernel import Event, InvocationContext, Key, Log
 from newel_types import Part
@@ -27,7 +27,7 @@ LATE: Key[set[str]] = Key("late answers", set)
 class Work(Enum):
     """How far the run that stored an answer has come."""
 
-    GOES_ON = auto()
+    RUNNING = auto()
     DONE = auto()
     FAILED = auto()
 
@@ -125,7 +125,7 @@ def may_act(ctx: InvocationContext, log: Log, first: Event, question: Question) 
     work = _work_of(ctx, first)
     if work is None:
         return not _answered(ctx) or _is_alone(ctx)
-    return work is not Work.GOES_ON
+    return work is not Work.RUNNING
 
 
 def left_to_others(ctx: InvocationContext, call_ids: Collection[str]) -> set[str]:
@@ -167,7 +167,7 @@ def is_acted_on(log: Log, first: Event, question: Question) -> bool:
         if event.author == "user" or is_provisional(event):
             continue
         ids = {response.id for response in event.get_function_responses()}
-        if not ids.isdisjoint(filter(None, (question.behind, question.scope))):
+        if not ids.isdisjoint(filter(None, (question.call_id, question.scope))):
             return True
         if question.id in ((event.custom_metadata or {}).get(TAKEN_UP) or ()):
             return True

@@ -64,7 +64,7 @@ class Question:
         )
 
     @property
-    def behind(self) -> str | None:
+    def call_id(self) -> str | None:
         """The id of the tool call on whose behalf it is asked."""
         if self.kind is Kind.APPROVAL:
             original = self.args.get(CALL)
@@ -187,5 +187,5 @@ def unanswered(log: Log) -> list[Question]:
 def open_questions(log: Log) -> list[Question]:
     """The questions that wait for the user, the oldest first; a call that another question is about is not listed."""
     questions = unanswered(log)
-    call_ids = {question.behind for question in questions}
+    call_ids = {question.call_id for question in questions}
     return [question for question in questions if question.id not in call_ids]

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import from_json, to_json
 
 from newel.sessions.call_pairs import CallPairs
-from newel.sessions.stored.bringing import Bring, Brought
 from newel.sessions.stored.encoding import encode_event
+from newel.sessions.stored.imports import ImportedEvent, ImportEvents
 from newel.sessions.stored.rows import Key, StateChange
 from newel.sessions.stored.service import StoredSessionService
 from newel.sessions.views import check_delta, check_keys
@@ -37,7 +37,7 @@ class Document:
     key: Key
     time: float
     change: StateChange
-    events: Sequence[Brought]
+    events: Sequence[ImportedEvent]
     ids: Sequence[str]
 
 
@@ -69,7 +69,7 @@ def read_document(data: bytes) -> Document:
             raise ConfigurationError(f"it has {len(events)} events, but its event_count is {document.event_count}")
         _check(document, events)
         change = StateChange.initial(document.state, "the state")
-        brought = [Brought(event.timestamp, encode_event(event).data) for event in events]
+        imported = [ImportedEvent(event.timestamp, encode_event(event).data) for event in events]
     except ValidationError as error:
         raise ConfigurationError(f"it is not an exported session: {_first(error)}") from error
     except (ValueError, SessionError) as error:
@@ -78,7 +78,7 @@ def read_document(data: bytes) -> Document:
         Key(document.app_name, document.user_id, document.id),
         document.last_update_time,
         change,
-        brought,
+        imported,
         [event.id for event in events],
     )
 
@@ -90,8 +90,8 @@ async def take_in(store: StoredSessionService, document: Document) -> bool:
     has a session of that id with other events.
     """
     key = document.key
-    bring = Bring(key, document.time, 0, document.events, document.change)
-    if (await store.present(key, 0, 0))[0] is None and await store.bring(bring) == len(document.events):
+    write = ImportEvents(key, document.time, 0, document.events, document.change)
+    if (await store.stored_rows(key, 0, 0))[0] is None and await store.import_events(write) == len(document.events):
         return True
     stored = await store.tail(app_name=key.app_name, user_id=key.user_id, session_id=key.id, after=0)
     if [event.id for event in stored] != list(document.ids):

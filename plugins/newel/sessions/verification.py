@@ -58,7 +58,7 @@ async def _events(store: BaseSessionService, session: Session, problems: list[st
         return
     place = 0
     while True:
-        version, rows = await store.present(key, place, _CHUNK)
+        version, rows = await store.stored_rows(key, place, _CHUNK)
         there = dict(rows)
         for number in range(place, min(place + _CHUNK, version or 0)):
             if number not in there:

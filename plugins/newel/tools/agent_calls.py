@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable
 from pydantic import BaseModel, Field
 
 from newel.contexts.invocation_context import full_invocation
-from newel.questions.provisional import is_provisional
+from newel.questions.provisional_results import is_provisional
 from newel_kernel import Epilogue, InvocationContext, Json, Key, hookimpl
 from newel_types import deferred
 

@@ -8,7 +8,7 @@ from typing import TypeAlias, TypedDict, Unpack, overload
 from pydantic import ValidationError
 
 from newel import tools
-from newel.tools.confirming import Needed
+from newel.tools.confirmation import Needed
 from newel.tools.refinement import Refinement, refined
 from newel_kernel import ConfigurationError, Effect, did_you_mean
 

@@ -12,7 +12,7 @@ from typing import Self
 from newel.models.wire.names import legal
 from newel.policies.thread_pool import Pool
 from newel.policies.time_limits import within
-from newel.tools.confirming import Needed, refusal
+from newel.tools.confirmation import Needed, refusal
 from newel.tools.docstrings import document, split_document
 from newel.tools.function_arguments import Arguments
 from newel.tools.function_schema import parameters_schema

@@ -10,7 +10,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from newel.policies.time_limits import within
-from newel.tools.confirming import Needed, refusal
+from newel.tools.confirmation import Needed, refusal
 from newel.tools.function_tool import FunctionTool
 from newel.tools.server_tools import ServerTool
 from newel_kernel import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from newel import questions
 from newel.contexts.invocation_context import InvocationContext, full_invocation
-from newel.questions.provisional import is_provisional
+from newel.questions.provisional_results import is_provisional
 from newel.turns.conversations import conversing_node
 from newel_kernel import InvocationContext as KernelInvocationContext
 from newel_kernel import Log

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from newel import turns
 from newel.contexts.invocation_context import InvocationContext, full_invocation
-from newel.questions.answerable import check_answers
+from newel.questions.answer_checks import check_answers
 from newel.questions.names import HIDDEN
 from newel.questions.precedence import MESSAGES, Work, answered_again, answers_more, late_ids, note_work
 from newel.turns.conversations import conversing_node
@@ -71,7 +71,7 @@ def answering(context: KernelInvocationContext) -> BaseAgent | None:
     if MESSAGES not in ctx.stash:
         return _agent(ctx)
     late, again = late_ids(ctx), answered_again(ctx)
-    note_work(ctx, Work.GOES_ON)
+    note_work(ctx, Work.RUNNING)
     if late and not answers_more(ctx, late):
         return turns.Refusal(name=ctx.agent.name, agent=ctx.agent, late=late, again=[], goes_on=False)
     choice = _agent(ctx)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from newel.contexts.invocation_context import full_invocation
-from newel.questions.answerable import accepted, check_answers
+from newel.questions.answer_checks import accepted, check_answers
 from newel.questions.precedence import MESSAGES
 from newel.turns.conversations import open_scope
 from newel.turns.delegates import employer_of

@@ -107,8 +107,8 @@ def test_a_fault_at_any_message_leaves_it_consistent(
         assert await store.stored(app_name="desk") == []
         # In S3 an upload in parts that was begun twice, for nobody heard of the first.
         begun = fault in ("unanswered", "cut") and isinstance(store, S3ArtifactService)
-        assert len(await store.leftovers(app_name="desk", before=4e9, delete=True)) == begun
-        assert await store.leftovers(app_name="desk", before=4e9, delete=False) == []
+        assert len(await store.incomplete_writes(app_name="desk", before=4e9, delete=True)) == begun
+        assert await store.incomplete_writes(app_name="desk", before=4e9, delete=False) == []
         await store.close()
 
     run(main())
@@ -168,11 +168,11 @@ def test_what_a_crash_left_is_found_by_its_age(faulty: tuple[FaultyProxy, Open],
             with pytest.raises(ConfigurationError, match="refuses"):
                 await store.save_artifact(**WHERE, filename="a", artifact=blob(data))
         proxy.arm(lambda number: None)
-        assert await store.leftovers(app_name="desk", before=1e9, delete=True) == []
-        left = await store.leftovers(app_name="desk", before=4e9, delete=False)
+        assert await store.incomplete_writes(app_name="desk", before=1e9, delete=True) == []
+        left = await store.incomplete_writes(app_name="desk", before=4e9, delete=False)
         assert len(left) == (2 if isinstance(store, S3ArtifactService) else 1)
-        assert await store.leftovers(app_name="desk", before=4e9, delete=True) == left
-        assert await store.leftovers(app_name="desk", before=4e9, delete=True) == []
+        assert await store.incomplete_writes(app_name="desk", before=4e9, delete=True) == left
+        assert await store.incomplete_writes(app_name="desk", before=4e9, delete=True) == []
         assert await store.load_artifact(**WHERE, filename="a") == Part(text="kept")
         await store.close()
 

@@ -135,7 +135,7 @@ class TwoHands(RuleBasedStateMachine):
         self.answers += 1
         answer = {"confirmed": confirmed} if question.kind is Kind.APPROVAL else {"result": f"answer {self.answers}"}
         if question.kind is Kind.APPROVAL and confirmed and question.repeats:
-            self.permits.add((str(question.behind), question.id))
+            self.permits.add((str(question.call_id), question.id))
         return Part(function_response=FunctionResponse(id=question.id, name=question.name, response=answer))
 
     @rule(hand=_HAND, pick=_PICK, confirmed=st.booleans())
@@ -177,7 +177,7 @@ class TwoHands(RuleBasedStateMachine):
             events = (await self.house.stored()).events
             questions = [question for event in Log(events).standing() for question in questions_of(event)]
             self.rewinds += 1
-            asked = {str(one.behind) for one in questions if one.kind is Kind.APPROVAL}
+            asked = {str(one.call_id) for one in questions if one.kind is Kind.APPROVAL}
             self.permits.update((call_id, f"rewind {self.rewinds}") for call_id in asked)
 
         async def go(invocation_id: str) -> None:
@@ -228,9 +228,9 @@ class TwoHands(RuleBasedStateMachine):
         answers = first_answers(events)
         questions = [one for event in events for one in questions_of(event) if one.kind is Kind.APPROVAL]
         results = {r.id: r.response for e in events if e.author != "user" for r in e.get_function_responses()}
-        asked = Counter(str(one.behind) for one in questions)
+        asked = Counter(str(one.call_id) for one in questions)
         for question in questions:
-            call_id, answer = str(question.behind), answers.get(question.id)
+            call_id, answer = str(question.call_id), answers.get(question.id)
             if answer is None or question.repeats or asked[call_id] > 1:
                 continue
             refused = "rejected" in str(results.get(call_id))
@@ -253,7 +253,7 @@ class TwoHands(RuleBasedStateMachine):
             for response in event.get_function_responses():
                 assert response.id in known, f"the result {response.id} has no call"
         for event in Log(events).standing():
-            asked.update(question.behind for question in questions_of(event))
+            asked.update(question.call_id for question in questions_of(event))
             for response in event.get_function_responses() if event.author != "user" else ():
                 answered[response.id] += 1
         for call_id, count in answered.items():

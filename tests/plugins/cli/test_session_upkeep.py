@@ -220,10 +220,10 @@ def test_times_that_no_calendar_has_are_shown(file: Place, monkeypatch: pytest.M
 
 
 def test_a_session_that_was_used_meanwhile_is_not_deleted(file: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    from newel.cli import stored
+    from newel.cli import agent_sessions
 
     file.say("one", "hi")
-    ask = stored.Stored.held
+    ask = agent_sessions.AgentSessions.held
 
     def held(self: Any, session: Any) -> Any:  # between the list and the lease, somebody goes on with it
         with sqlite3.connect("s.db") as connection:
@@ -237,7 +237,7 @@ def test_a_session_that_was_used_meanwhile_is_not_deleted(file: Place, monkeypat
         connection.close()
         return ask(self, session)
 
-    monkeypatch.setattr(stored.Stored, "held", held)
+    monkeypatch.setattr(agent_sessions.AgentSessions, "held", held)
     now = time.time
     monkeypatch.setattr("newel_kernel._internal.seam.clock", lambda: now() + 31 * 86400)
     done = file.newel("sessions", "delete", "a.yaml", "--older-than", "30d", "--yes")

@@ -32,7 +32,7 @@ class Echoed(Reading):
 
     def take(self, event: Json) -> None:
         for choice in event.get("choices") or ():
-            self.word = choice.get("finish_reason") or self.word
+            self.stop_reason = choice.get("finish_reason") or self.stop_reason
             self.text(choice["delta"].get("content"))
             for one in choice["delta"].get("tool_calls") or ():
                 self.call(one["index"], one.get("id"), one["function"].get("name"), one["function"].get("arguments"))
@@ -98,7 +98,7 @@ def test_pieces_of_a_call_that_all_have_its_id_are_one_call() -> None:
         (1, "3", None, ":2}"),
     ):
         reading.call(index, call_id, name, arguments)
-    reading.word = "tool_calls"
+    reading.stop_reason = "tool_calls"
     calls = [part.function_call for part in reading.response().content.parts]  # type: ignore[union-attr]
     assert [(one.id, one.name, one.args) for one in calls if one is not None] == [
         ("1", "a", {"x": 1}),

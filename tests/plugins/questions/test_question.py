@@ -38,21 +38,21 @@ def test_an_approval() -> None:
     question = the(asks("q1", CONFIRMATION_CALL, APPROVAL, branch="root.child", isolation_scope="task"))
     assert (question.kind, question.id, question.author) == (Kind.APPROVAL, "q1", "root")
     assert (question.branch, question.scope, question.invocation_id) == ("root.child", "task", "e-1")
-    assert (question.behind, question.original["name"]) == ("c1", "pay")
+    assert (question.call_id, question.original["name"]) == ("c1", "pay")
     assert (question.hint, question.payload) == ("really?", {"to": "ada"})
 
 
 @pytest.mark.parametrize("key", ["functionCallId", "function_call_id"])
 def test_a_credential(key: str) -> None:
     question = the(asks("q1", CREDENTIAL_CALL, {key: "c1"}))
-    assert (question.kind, question.behind, question.hint, question.payload) == (Kind.CREDENTIAL, "c1", "", None)
+    assert (question.kind, question.call_id, question.hint, question.payload) == (Kind.CREDENTIAL, "c1", "", None)
 
 
 def test_an_input() -> None:
     args = {"message": "How many?", "payload": [1], "response_schema": {"type": "integer"}}
     question = the(asks("q1", INPUT_CALL, args))
     assert (question.kind, question.hint, question.payload) == (Kind.INPUT, "How many?", [1])
-    assert (question.schema, question.behind, question.options) == ({"type": "integer"}, None, [])
+    assert (question.schema, question.call_id, question.options) == ({"type": "integer"}, None, [])
 
 
 def test_the_result_of_a_long_running_tool() -> None:
@@ -121,7 +121,7 @@ def test_a_request_for_approval_is_read_as_it_was_written(repeats: bool) -> None
     call = FunctionCall(id="c1", name="pay", args={"sum": 5})
     confirmation = ToolConfirmation(hint="really?", payload={"to": "ada"})
     question = question_of(approval_request(call, confirmation, repeats=repeats))
-    assert (question.kind, question.behind, question.repeats) == (Kind.APPROVAL, "c1", repeats)
+    assert (question.kind, question.call_id, question.repeats) == (Kind.APPROVAL, "c1", repeats)
     assert question.original == {"id": "c1", "name": "pay", "args": {"sum": 5}}
     assert (question.hint, question.payload) == ("really?", {"to": "ada"})
 

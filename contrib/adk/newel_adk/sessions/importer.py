@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from newel.sessions.stored.bringing import Bring, BringShared, Brought
 from newel.sessions.stored.encoding import encode_value
+from newel.sessions.stored.imports import ImportedEvent, ImportEvents, ImportSharedState
 from newel.sessions.stored.rows import Changes, Key, StateChange
 from newel.sessions.stored.service import StoredSessionService
 from newel.sessions.views import check_keys, check_names
@@ -65,7 +65,7 @@ class _Writing:
     #: How many of its events the store has, and how many were compared or written.
     stored: int
     at: int = 0
-    batch: list[Brought] = field(default_factory=list)
+    batch: list[ImportedEvent] = field(default_factory=list)
     size: int = 0
     #: The ids of the store's events from `first` on.
     first: int = 0
@@ -138,7 +138,7 @@ class Importer:
         except (SessionError, UnicodeEncodeError) as error:
             self._unreadable("sessions", key, error)
             return
-        version = (await self._store.present(key, 0, 0))[0] if self._store is not None else None
+        version = (await self._store.stored_rows(key, 0, 0))[0] if self._store is not None else None
         change = self._change(key, row[3]) if version is None else None
         try:
             time = seconds(row[4], self._rows.zone)
@@ -169,7 +169,7 @@ class Importer:
                 if writing.at < writing.stored:
                     await self._compare(writing, item)
                     continue
-                writing.batch.append(Brought(item.event.timestamp, item.data))
+                writing.batch.append(ImportedEvent(item.event.timestamp, item.data))
                 writing.size += len(item.data)
                 if len(writing.batch) == CHUNK or writing.size > _MOST_BYTES:
                     await self._write(writing)
@@ -179,7 +179,7 @@ class Importer:
     async def _compare(self, writing: _Writing, item: Ready) -> None:
         assert self._store is not None
         if writing.at >= writing.first + len(writing.ids):
-            _, rows = await self._store.present(writing.key, writing.at, CHUNK)
+            _, rows = await self._store.stored_rows(writing.key, writing.at, CHUNK)
             writing.first, writing.ids = writing.at, [from_json(data).get("id") for _, data in rows]
         if writing.ids[writing.at - writing.first] != item.event.id:
             raise _ConflictError
@@ -189,8 +189,8 @@ class Importer:
     async def _write(self, writing: _Writing) -> None:
         end = writing.at + len(writing.batch)
         if self._store is not None:
-            bring = Bring(writing.key, writing.time, writing.at, writing.batch, writing.change)
-            if await self._store.bring(bring) != end:
+            write = ImportEvents(writing.key, writing.time, writing.at, writing.batch, writing.change)
+            if await self._store.import_events(write) != end:
                 raise _ConflictError
         self.report.events_added += len(writing.batch)
         writing.at, writing.batch, writing.size, writing.change = end, [], 0, None
@@ -254,7 +254,9 @@ class Importer:
                             self._shared[str(app), str(user) if of_user else None] = changes
                         elif self._store is not None and self._choice.session is None:
                             change = StateChange({}, changes, {}) if of_user else StateChange(changes, {}, {})
-                            await self._store.bring_shared(BringShared(Key(str(app), str(user), ""), change))
+                            await self._store.import_shared_state(
+                                ImportSharedState(Key(str(app), str(user), ""), change)
+                            )
 
     def _named_of(self, of_user: bool) -> Json:
         names = ("app", "user") if of_user else ("app",)

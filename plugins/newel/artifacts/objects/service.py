@@ -187,7 +187,7 @@ class ObjectArtifactService(ArtifactStore):
             if one is not None and (number := version_of(key)) is not None
         ]
 
-    async def leftovers(self, *, app_name: str, before: float, delete: bool) -> list[str]:
+    async def incomplete_writes(self, *, app_name: str, before: float, delete: bool) -> list[str]:
         """Data without a record, and uploads that were never completed.
 
         A record is written after its data, but is listed before it, so a listing may miss a new record. Then its data

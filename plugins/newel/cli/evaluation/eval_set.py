@@ -11,7 +11,7 @@ import click
 from newel.cli.agent_source import load_source
 from newel.cli.evaluation.from_session import from_session
 from newel.cli.evaluation.sets import storage_of
-from newel.cli.leaving import run_loop
+from newel.cli.exit import run_loop
 from newel.cli.startup import composition_of
 from newel.errors.not_found_error import NotFoundError
 from newel.evaluation.authoring.generated_cases import generated_scenarios

@@ -9,7 +9,7 @@ import click
 
 from newel.cli.conversation import open_store
 from newel.cli.evaluation.sets import subject_of
-from newel.cli.leaving import run_loop
+from newel.cli.exit import run_loop
 from newel.cli.startup import composition_of
 from newel.evaluation.authoring.recorded_cases import PERSONAL, case_of_session, rule_of
 from newel.evaluation.storage.local_eval_sets_manager import LocalEvalSetsManager

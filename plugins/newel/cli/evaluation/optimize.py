@@ -12,7 +12,7 @@ import click
 
 from newel.cli.evaluation.output import INTERRUPTED, say_how_to_resume
 from newel.cli.evaluation.sets import Subject, subject_of
-from newel.cli.leaving import run_loop
+from newel.cli.exit import run_loop
 from newel.cli.startup import composition_of
 from newel.evaluation.storage.files import read_model, read_text
 from newel.evaluation.storage.local_eval_sets_manager import LocalEvalSetsManager

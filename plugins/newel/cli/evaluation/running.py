@@ -21,7 +21,7 @@ from newel.cli.evaluation.output import (
     statuses,
 )
 from newel.cli.evaluation.sets import Subject, is_foreign, sets_of, storage_of, subject_of
-from newel.cli.leaving import run_loop
+from newel.cli.exit import run_loop
 from newel.cli.startup import composition_of
 from newel.evaluation.cases.eval_set import EvalSet
 from newel.evaluation.metrics.eval_config import EvalConfig, get_evaluation_criteria_or_default

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, PrivateAttr, SecretStr
 from newel.models.capabilities import capabilities_of
 from newel.models.litellm import library
 from newel.models.litellm.assembly import LiteAssembly
-from newel.models.litellm.calling import Calling, failure_of
+from newel.models.litellm.call import LiteCall, failure_of
 from newel.models.litellm.claude import arguments_of
 from newel.models.litellm.exchange import Exchange
 from newel.models.litellm.messages import ClaudeMessages, LiteMessages
@@ -82,7 +82,7 @@ class LiteLlm(RemoteLlm):
         arguments, assembly = self._prepared(request, service, route)
         arguments |= self._connection(limits, await self._client(route, service, limits))
         try:
-            answer = Calling(litellm, arguments, assembly, service, route, exchange)
+            answer = LiteCall(litellm, arguments, assembly, service, route, exchange)
             async with aclosing(answer.streamed() if stream else answer.whole()) as responses:
                 async for response in responses:
                     yield response

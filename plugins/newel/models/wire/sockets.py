@@ -13,7 +13,7 @@ from socket import SO_RCVBUF, SOL_SOCKET
 from typing import Any, Protocol
 
 from newel.models.live import ConnectionLostError
-from newel.models.wire.ends import end_of, live_failure, lost, refusal_remedy
+from newel.models.wire.disconnects import end_of, live_failure, lost, refusal_remedy
 from newel.models.wire.limits import Limits
 from newel.models.wire.service import Service
 from newel_kernel import Json, LlmResponse, ModelError

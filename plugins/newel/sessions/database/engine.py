@@ -9,7 +9,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from newel.sessions.database.trouble import explained
+from newel.sessions.database.database_errors import explained
 from newel.sessions.sqlite.database import SqliteDatabase, offer_clock
 from newel.sessions.sqlite.upkeep import backup, vacuum
 from newel.sessions.stored.dialects import DIALECTS, Dialect, in_order, numbered

@@ -14,9 +14,9 @@ from newel.sessions.contract import Capabilities, SessionPage, SharedSessionStor
 from newel.sessions.event_log import EventLog
 from newel.sessions.forks import fork_length, state_at
 from newel.sessions.pages import place_of, read_place
-from newel.sessions.stored.bringing import Bring, BringShared, Present
 from newel.sessions.stored.database import Database
 from newel.sessions.stored.encoding import encode_event
+from newel.sessions.stored.imports import ImportEvents, ImportSharedState, StoredRows
 from newel.sessions.stored.leases import Leases, elapsed
 from newel.sessions.stored.leasing import Leasing
 from newel.sessions.stored.reader import SessionReader
@@ -201,19 +201,19 @@ class StoredSessionService(Leasing, SharedSessionStore):
         view = await self.open(app_name=app_name, user_id=user_id, session_id=session_id)
         return view.events[after:] if view is not None else []
 
-    async def bring(self, bring: Bring) -> int:
-        """Add events from another store, many at once: see `Bring`."""
-        check_names(*bring.key)
-        return await self._database.commit(bring)
+    async def import_events(self, write: ImportEvents) -> int:
+        """Add events from another store, many at once: see `ImportEvents`."""
+        check_names(*write.key)
+        return await self._database.commit(write)
 
-    async def bring_shared(self, bring: BringShared) -> None:
+    async def import_shared_state(self, write: ImportSharedState) -> None:
         """Add the keys of an app's and a user's state that do not exist yet."""
-        check_names(*bring.key)
-        await self._database.commit(bring)
+        check_names(*write.key)
+        await self._database.commit(write)
 
-    async def present(self, key: Key, first: int, most: int) -> tuple[int | None, EventRows]:
+    async def stored_rows(self, key: Key, first: int, most: int) -> tuple[int | None, EventRows]:
         """A session's version (None: no such session), and at most `most` of its stored events from `first` on."""
-        return await self._database.read(Present(key, first, most))
+        return await self._database.read(StoredRows(key, first, most))
 
     async def vacuum(self) -> None:
         """Give back the space of deleted data. An SQLite file is rewritten: nothing deleted is left in it."""

@@ -200,7 +200,7 @@ async def one_version_is_deleted(place: ArtifactPlace) -> None:
     same(addresses, [("a", 0, "s"), ("a", 2, "s"), ("a", 3, "s"), ("user:b", 0, None)])
     await store.delete_version(**where, filename="user:b", version=0)
     same(await store.list_artifact_keys(**where), ["a"])
-    same(await store.leftovers(app_name=place.app, before=_FAR, delete=False), [])
+    same(await store.incomplete_writes(app_name=place.app, before=_FAR, delete=False), [])
 
 
 async def a_session_goes_with_its_artifacts(place: ArtifactPlace) -> None:
@@ -213,7 +213,7 @@ async def a_session_goes_with_its_artifacts(place: ArtifactPlace) -> None:
     await store.delete_session(**place.at("never"))
     same(await store.list_artifact_keys(**where), ["user:b"])
     same(await store.list_artifact_keys(**other), ["a", "user:b", "x" * 1000])
-    same(await store.leftovers(app_name=place.app, before=_FAR, delete=False), [])
+    same(await store.incomplete_writes(app_name=place.app, before=_FAR, delete=False), [])
 
 
 async def concurrent_saves_have_numbers_of_their_own(place: ArtifactPlace) -> None:

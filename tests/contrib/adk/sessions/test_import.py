@@ -21,7 +21,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from newel.agents import LlmAgent
 from newel.runners import Runner
 from newel.sessions import DatabaseSessionService, InMemorySessionService, SqliteSessionService, StoreUnavailableError
-from newel.sessions.stored.bringing import Bring
+from newel.sessions.stored.imports import ImportEvents
 from newel.sessions.stored.service import StoredSessionService
 from newel_adk.sessions import Choice, Report, import_sessions, importer
 from newel_kernel import ConfigurationError, Event, Session
@@ -390,18 +390,18 @@ def test_an_import_that_ends_early_goes_on(theirs: Theirs, tmp_path: Path, monke
         theirs.session(session, '{"n": 1}')
         for n in range(30):
             theirs.event(f"{session}{n}", call(str(n)) if n % 5 == 0 else text("x"), n, session)
-    bring, left = SqliteSessionService.bring, [0]
+    import_events, left = SqliteSessionService.import_events, [0]
 
-    async def failing(self: StoredSessionService, write: Bring) -> int:
+    async def failing(self: StoredSessionService, write: ImportEvents) -> int:
         left[0] -= 1
         if left[0] < 0:
             raise StoreUnavailableError("the disk is gone")
-        return await bring(self, write)
+        return await import_events(self, write)
 
     for attempt in range(1, 30):
         left[0] = attempt
         with monkeypatch.context() as patch:
-            patch.setattr(SqliteSessionService, "bring", failing)
+            patch.setattr(SqliteSessionService, "import_events", failing)
             try:
                 brought(theirs.path, tmp_path / f"{attempt}.db")
                 break

@@ -9,7 +9,7 @@ import pytest
 
 from newel.models.litellm import library
 from newel.models.litellm.assembly import LiteAssembly
-from newel.models.litellm.calling import Calling
+from newel.models.litellm.call import LiteCall
 from newel.models.litellm.plain_chunks import plain_text
 from newel.models.litellm.routes import route_of
 from newel.models.openai.declarations import Declarations
@@ -44,10 +44,10 @@ OTHERS = [
 ]
 
 
-def calling(name: str) -> Calling:
+def calling(name: str) -> LiteCall:
     service, route = Service("litellm", name), route_of(name)
     tools = Declarations(GenerateContentConfig(), Names(), lambda setting, text: None, strict=False)
-    return Calling(None, {}, LiteAssembly(service, route.profile, Names(), tools), service, route, None)  # type: ignore[arg-type]
+    return LiteCall(None, {}, LiteAssembly(service, route.profile, Names(), tools), service, route, None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("chunk", [*PLAIN, *OTHERS], ids=str)

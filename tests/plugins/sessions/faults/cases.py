@@ -363,8 +363,8 @@ class Artifacts(Case):
             known.add(name)
         names = sorted({one.filename for one in await read.stored(app_name="app") if one.session_id != "t"})
         assert await read.list_artifact_keys(**MINE) == names
-        await read.leftovers(app_name="app", before=4e9, delete=True)
-        assert await read.leftovers(app_name="app", before=4e9, delete=True) == []
+        await read.incomplete_writes(app_name="app", before=4e9, delete=True)
+        assert await read.incomplete_writes(app_name="app", before=4e9, delete=True) == []
         assert not list(self.folder.rglob(".*"))
 
 

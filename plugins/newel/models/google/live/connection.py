@@ -17,7 +17,7 @@ from newel.models.google.sdk import Json, Live
 from newel.models.live import CONNECTION_NUMBER
 from newel.models.wire.arrivals import Arrivals
 from newel.models.wire.connections import SETUP_PATIENCE, SHOWN, UNREADABLE, SocketConnection
-from newel.models.wire.ends import connecting, signed
+from newel.models.wire.disconnects import connecting, signed
 from newel.models.wire.service import Service
 from newel.models.wire.sockets import LiveSocket, noting
 from newel_kernel import LlmRequest, LlmResponse

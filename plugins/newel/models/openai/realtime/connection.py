@@ -17,7 +17,7 @@ from newel.models.openai.realtime.session import manner, session
 from newel.models.openai.realtime.turns import Turns
 from newel.models.openai.thinking import Report
 from newel.models.wire.connections import SETUP_PATIENCE, SHOWN, UNREADABLE, SocketConnection
-from newel.models.wire.ends import connecting
+from newel.models.wire.disconnects import connecting
 from newel.models.wire.names import Names
 from newel.models.wire.service import Service
 from newel.models.wire.sockets import LiveSocket, noting

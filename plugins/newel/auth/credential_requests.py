@@ -1,4 +1,4 @@
-"""Asking: the event that requests credentials, and the calls that run again once the answers have come."""
+"""Credential requests: the event that requests credentials, and the calls that run again once the answers have come."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ends: what the end of a live connection means, or why it never began: a loss, a refusal, a failure to connect."""
+"""Disconnects: why a live connection ended or never began: a loss, a refusal, a failure to connect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leaving: a command ends when its work is done, even if threads that it does not wait for still run."""
+"""Exit: a command ends when its work is done, even if threads that it does not wait for still run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _DetachedThreads(ThreadPoolExecutor):
 
 
 def run_loop(work: Coroutine[object, object, T]) -> T:
-    """`asyncio.run` that Ctrl-C always wakes, and that does not wait for threads at the end; `leave` ends those."""
+    """`asyncio.run` that Ctrl-C always wakes, and that does not wait for threads: `exit_process` ends them."""
     with asyncio.Runner() as runner:
         loop = runner.get_loop()
         loop.set_default_executor(_DetachedThreads(thread_name_prefix="newel-work"))
@@ -36,7 +36,7 @@ def run_loop(work: Coroutine[object, object, T]) -> T:
         return runner.run(work)
 
 
-def leave(ended: SystemExit) -> NoReturn:
+def exit_process(ended: SystemExit) -> NoReturn:
     """End the process as `ended` says: at once if a thread would keep it alive."""
     here = threading.current_thread()
     if not any(one.is_alive() and not one.daemon for one in threading.enumerate() if one is not here):

@@ -1,4 +1,4 @@
-"""Confirming: the question to the user before a tool call, and the result that the model gets meanwhile."""
+"""Confirmation: the question to the user before a tool call, and the result that the model gets meanwhile."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from newel import cli
 #: before it waits. The thread runs only once the loop has let go of the interpreter, which it does to wait.
 WAITING = """
 import asyncio, os, signal, sys, threading
-from newel.cli.leaving import run_loop
+from newel.cli.exit import run_loop
 
 sys.setswitchinterval(1000)
 waits = threading.Event()

@@ -1,4 +1,4 @@
-"""Calling: one request through LiteLLM, its answer whole or in chunks, and its failure."""
+"""Call: one request through LiteLLM, its answer whole or in chunks, and its failure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RESTORE = "_restore_consumer_correlation_context"
 
 
 @dataclass(frozen=True, slots=True)
-class Calling:
+class LiteCall:
     """One request."""
 
     litellm: Library

@@ -1,4 +1,4 @@
-"""Bringing: adds the events of a session from another store, many in one transaction."""
+"""Imports: add the events of a session from another store, many in one transaction."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _AT_ONCE = (100, 10, 1)
 _MOST_BYTES = 1_000_000
 
 
-class Brought(NamedTuple):
+class ImportedEvent(NamedTuple):
     """An event: its time, and its stored form."""
 
     time: float
@@ -25,7 +25,7 @@ class Brought(NamedTuple):
 
 
 @dataclass(slots=True)
-class Bring:
+class ImportEvents:
     """Adds `events` after a session's first `version` events; with `change` (and `version` 0) it creates the session.
 
     The new session's own state is that of `change`; in the shared scopes only missing keys are written. The events'
@@ -36,7 +36,7 @@ class Bring:
     key: Key
     time: float
     version: int
-    events: Sequence[Brought]
+    events: Sequence[ImportedEvent]
     change: StateChange | None
     #: Whether an earlier attempt was made whose answer was lost.
     again: bool = False
@@ -84,7 +84,7 @@ class Bring:
 
 
 @dataclass(frozen=True, slots=True)
-class Present:
+class StoredRows:
     """A session's version (None: there is no such session), and its events' data from the number `first` on."""
 
     key: Key
@@ -105,7 +105,7 @@ class Present:
 
 
 @dataclass(frozen=True, slots=True)
-class BringShared:
+class ImportSharedState:
     """Writes the keys of an app's and a user's state that do not exist yet."""
 
     key: Key

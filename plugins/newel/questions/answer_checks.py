@@ -1,4 +1,4 @@
-"""Answerable: a message may answer the calls that wait for an answer; the rest is refused before it is stored."""
+"""Answer checks: a message may answer the calls that wait for an answer; the rest is refused before it is stored."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _problem(log: Log, call_id: str | None) -> str | None:
         if first_answer(log, position, question) is not None:
             return f"the call {brief(str(call_id))!r} of the tool {question.name!r} was answered before"
         for event, call in open_requests(log):
-            if (other := Question.of(event, call)).behind == call_id:
+            if (other := Question.of(event, call)).call_id == call_id:
                 return (
                     f"the call {brief(str(call_id))!r} of the tool {question.name!r} waits for the answer to "
                     f"{brief(other.id)!r} first"

@@ -1,4 +1,4 @@
-"""Stored: the sessions of an agent in its store, by their ids or the beginnings of their ids."""
+"""AgentSessions: the sessions of an agent in its store, by their ids or the beginnings of their ids."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from newel.claims import SessionBusyError
 from newel.claims.leasing import is_leasing
 from newel.cli.agent_source import AgentSource, load_source
 from newel.cli.conversation import is_elsewhere, open_store, runner_of, store_of
-from newel.cli.leaving import run_loop
+from newel.cli.exit import run_loop
 from newel.cli.startup import composition_of
 from newel.runners import Runner
 from newel_compose import Composition
@@ -26,7 +26,7 @@ _LEASE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class AgentSessions:
     """The sessions of one agent and user in a store, which is open."""
 
     store: BaseSessionService
@@ -102,7 +102,7 @@ def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def with_sessions(
-    ctx: click.Context, agent: str, user: str | None, uri: str | None, work: Callable[[Stored], Awaitable[T]]
+    ctx: click.Context, agent: str, user: str | None, uri: str | None, work: Callable[[AgentSessions], Awaitable[T]]
 ) -> T:
     """The result of `work` on the stored sessions of AGENT; the store is closed afterwards."""
     composition = composition_of(ctx, None)
@@ -115,14 +115,14 @@ def in_store(
     source: AgentSource,
     user: str | None,
     uri: str | None,
-    work: Callable[[Stored], Awaitable[T]],
+    work: Callable[[AgentSessions], Awaitable[T]],
 ) -> T:
     """`with_sessions` for an agent that is already loaded."""
     store = (store_of(source) if uri is None else None) or open_store(composition, uri)
 
     async def run() -> T:
         try:
-            return await work(Stored(store, source, composition, user, is_elsewhere(source, composition, uri)))
+            return await work(AgentSessions(store, source, composition, user, is_elsewhere(source, composition, uri)))
         finally:
             await store.close()
 

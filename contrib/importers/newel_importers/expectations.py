@@ -1,4 +1,4 @@
-"""Wishes: what a case requires of an answer, as newel's criteria."""
+"""Expectations: what a case requires of an answer, as newel's criteria."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 _RUBRICS = "rubric_based_final_response_quality_v1"
 
 
-class Wishes:
-    """Collects the wishes of one case; several wishes of a kind must all hold."""
+class Expectations:
+    """Collects the expectations of one case; several expectations of a kind must all hold."""
 
     def __init__(self) -> None:
         self._contained: list[str] = []
