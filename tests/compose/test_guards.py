@@ -160,7 +160,7 @@ def test_a_question_that_raises_names_its_plugin(question: str) -> None:
     ("hook", "descriptor", "words"),
     [
         ("prologues", Prologue(name="odd", run=3), "returned 'odd' with run=3, which cannot be called"),  # type: ignore[arg-type]
-        ("observers", Observer(name="odd", notify=line.__call__, wanted=line), "'odd' with wanted=line(function: "),  # type: ignore[arg-type]
+        ("observers", Observer(name="odd", notify=line.__call__, enabled=line), "'odd' with enabled=line(function: "),  # type: ignore[arg-type]
         ("tool_policies", ToolPolicy(name="odd", wrap=lambda: None, after=("claims",)), "must take (call_tool)"),  # type: ignore[arg-type,misc]
         ("tool_policies", ToolPolicy(name="odd", wrap=lambda call: 3, after=("claims",)), "returned int; it must"),  # type: ignore[arg-type,return-value]
     ],

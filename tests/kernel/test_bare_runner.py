@@ -340,7 +340,7 @@ def test_the_steps_of_a_run_are_those_that_serve_its_app() -> None:
 def test_an_invocation_is_observed_by_those_who_want_to() -> None:
     signals: list[Signal] = []
     watch = Observer(name="watch", notify=signals.append)
-    busy = Observer(name="busy", notify=signals.append, wanted=lambda: False)
+    busy = Observer(name="busy", notify=signals.append, enabled=lambda: False)
     runner = make(clerk(reply("here you are")), watch, busy)
     say(runner)
     invocation, agent, *_ = [one.operation for one in signals]

@@ -154,7 +154,7 @@ def test_nobody_observes_unless_an_observer_wants_to(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(Operation, "stream", refuse)
     assert asyncio.run(turn(make()))[-1].author == "waiter"
-    notes = Notes(wanted=lambda: False)
+    notes = Notes(enabled=lambda: False)
     assert asyncio.run(turn(make(notes)))[-1].author == "waiter"
     assert notes.signals == []
 

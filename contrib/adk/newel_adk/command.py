@@ -14,7 +14,7 @@ from newel.cli.startup import composition_of
 from newel.cli.terminal import say, show_json, to_terminal
 from newel_adk.sessions.importer import import_sessions
 from newel_adk.sessions.layout import Choice
-from newel_adk.sessions.report import Left, Report
+from newel_adk.sessions.report import Report, RowNote
 from newel_kernel import ConfigurationError, Json
 
 
@@ -71,7 +71,7 @@ _ORDER = "by time, events of one time in the order of their rows"
 
 def _show(report: Report, dry_run: bool) -> None:
     say(f"from {report.source}; events are ordered {_ORDER}", dim=True)
-    headings: tuple[tuple[str, list[Left]], ...] = (
+    headings: tuple[tuple[str, list[RowNote]], ...] = (
         ("cannot be read, and is left out:", report.unreadable),
         ("belongs to no session, and is left out:", report.orphans),
         ("is unchanged in the store:", report.conflicts),

@@ -122,7 +122,7 @@ def _observer_functions(item: Observer, who: str, hook: str, plugin: str) -> dic
     """The functions of an observer, guarded. Its errors are logged in one line, because it must not stop a run."""
     _check(item.notify, ("signal",), f"{item.name!r} with notify=", hook, plugin)
     changed: dict[str, Function] = {"notify": _guarded_notify(item.notify, who)}
-    for name, arguments in (("within", ("operation",)), ("wanted", ())):
+    for name, arguments in (("within", ("operation",)), ("enabled", ())):
         if (function := getattr(item, name)) is not None:
             _check(function, arguments, f"{item.name!r} with {name}=", hook, plugin)
             changed[name] = named(function, who)

@@ -156,7 +156,7 @@ class Observer(Stage):
     #: Makes the context manager around each step of an operation, entered in the step's task; it must not raise.
     within: Callable[[Operation], AbstractContextManager[object]] | None = None
     #: Asked when an invocation begins: whether to watch it; None: always. It must be quick and not raise.
-    wanted: Callable[[], bool] | None = None
+    enabled: Callable[[], bool] | None = None
 
 
 #: The operation whose step is running; None without an observer.

@@ -104,7 +104,7 @@ class Runner:
 
     def _observed(self, events: Events, session_id: str, invocation_id: str | None, message: object) -> Events:
         listed = self.composition.observers
-        if listed and (observers := [one for one in listed if one.wanted is None or one.wanted()]):
+        if listed and (observers := [one for one in listed if one.enabled is None or one.enabled()]):
             what = ("invocation", self.app_name, session_id, invocation_id, self, message)
             return Operation(*what, observers=tuple(observers)).stream(events)
         return events

@@ -37,7 +37,7 @@ class Recorder:
         self._open: dict[str, OpenOperation] = {}
         _recorders.add(self)
 
-    def wanted(self) -> bool:
+    def enabled(self) -> bool:
         """Whether a provider is configured; checked at every invocation."""
         providers = (self._tracers.find(), self._meters.find())
         if providers != self._providers:

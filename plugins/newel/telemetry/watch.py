@@ -40,13 +40,13 @@ class Watch:
 
     def as_observer(self, name: str) -> Observer:
         """The observer that records operations to the providers."""
-        return Observer(name=name, notify=self._notify, within=self._within, wanted=self.wanted)
+        return Observer(name=name, notify=self._notify, within=self._within, enabled=self.enabled)
 
-    def wanted(self) -> bool:
+    def enabled(self) -> bool:
         """Whether there is a provider to record to."""
         if self._waits and _TRACE not in _loaded and _METRICS not in _loaded:
             return False  # a module that was never imported is not configured
-        return self._records().wanted()
+        return self._records().enabled()
 
     def _records(self) -> Recorder:
         if self._recorder is None:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from newel.testing.hashing_embedder import HashingEmbedder as HashingEmbedder
     from newel.testing.scripted_live import CLOSED as CLOSED
     from newel.testing.scripted_live import TURN_COMPLETE as TURN_COMPLETE
-    from newel.testing.scripted_live import Heard as Heard
     from newel.testing.scripted_live import Pause as Pause
     from newel.testing.scripted_live import ScriptedLiveModel as ScriptedLiveModel
+    from newel.testing.scripted_live import WaitFor as WaitFor
     from newel.testing.sessions.conformance import session_checks as session_checks
     from newel.testing.sessions.conformance import session_conformance as session_conformance
 
@@ -30,7 +30,7 @@ _WHERE = (
         ["ScriptError", "ScriptExhaustedError", "ScriptLeftoverError", "ScriptMismatchError", "ScriptedModel"],
         "newel.models.scripted",
     )
-    | dict.fromkeys(["CLOSED", "Heard", "Pause", "ScriptedLiveModel", "TURN_COMPLETE"], "newel.testing.scripted_live")
+    | dict.fromkeys(["CLOSED", "WaitFor", "Pause", "ScriptedLiveModel", "TURN_COMPLETE"], "newel.testing.scripted_live")
     | {
         "Conversation": "newel.testing.conversation",
         "HashingEmbedder": "newel.testing.hashing_embedder",

@@ -16,7 +16,7 @@ from newel_types import ActivityEnd, ActivityStart, Blob, Content, FunctionCall,
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class WaitFor:
     """A step that waits until the client has sent `count` more inputs of a kind: see `ScriptedConnection.sent`."""
 
     kind: str
@@ -34,7 +34,7 @@ class Pause:
 CLOSED = Pause(-1)
 #: The model's turn is over.
 TURN_COMPLETE = LlmResponse(turn_complete=True)
-Step = LlmResponse | FunctionCall | str | Blob | Heard | Pause | BaseException | Callable[[], Any]
+Step = LlmResponse | FunctionCall | str | Blob | WaitFor | Pause | BaseException | Callable[[], Any]
 
 
 class ScriptedConnection(BaseLlmConnection):
@@ -86,7 +86,7 @@ class ScriptedConnection(BaseLlmConnection):
         """Play the steps up to the end of a turn."""
         while self._steps and not self.closed:
             step = self._steps[0]
-            if isinstance(step, Heard):
+            if isinstance(step, WaitFor):
                 await self._wait_for(step)
                 if self.closed:
                     return
@@ -103,7 +103,7 @@ class ScriptedConnection(BaseLlmConnection):
         while not self.closed:
             await self._change()
 
-    async def _wait_for(self, step: Heard) -> None:
+    async def _wait_for(self, step: WaitFor) -> None:
         goal = self._waited.get(step.kind, 0) + step.count
         while len(self.of(step.kind)) < goal and not self.closed:
             await self._change()
@@ -124,7 +124,7 @@ def _response(step: Step) -> LlmResponse | None:
     """What a step gives: a response, an error, or nothing."""
     if isinstance(step, BaseException):
         raise step
-    if isinstance(step, (Heard, Pause)):
+    if isinstance(step, (WaitFor, Pause)):
         return None
     if isinstance(step, LlmResponse):
         return step.model_copy()
@@ -142,7 +142,7 @@ def _response(step: Step) -> LlmResponse | None:
 class ScriptedLiveModel(BaseLlm):
     """A model whose n-th connection follows the n-th script.
 
-    A step is a text, a Blob of audio, a FunctionCall or an LlmResponse, which the model says; `Heard(kind, count)`,
+    A step is a text, a Blob of audio, a FunctionCall or an LlmResponse, which the model says; `WaitFor(kind, count)`,
     which waits until the client has sent `count` more; `Pause(seconds)`; an exception, which is raised; `CLOSED`; or a
     function that gives one of these. A script whose first step is an exception cannot be connected to.
     `connections` are the opened connections, `requests` the requests for them.

@@ -10,7 +10,7 @@ from tests.plugins.live.live_runs import Live, audio, told
 
 from newel.agents import CallbackContext, LiveRequestQueue, LlmAgent, RunConfig, SequentialAgent
 from newel.models.live import CONNECTION_NUMBER, ConnectionLostError
-from newel.testing import CLOSED, TURN_COMPLETE, Heard, Pause, ScriptedLiveModel
+from newel.testing import CLOSED, TURN_COMPLETE, Pause, ScriptedLiveModel, WaitFor
 from newel_compose import Distribution, compose
 from newel_kernel import (
     CompositionError,
@@ -43,7 +43,7 @@ def texts(contents: list[Content]) -> list[str]:
 
 def test_a_lost_session_with_a_handle_goes_on_and_half_an_answer_is_not_stored() -> None:
     async def whole() -> None:
-        live = Live([Heard("content"), handle("h-1"), HALF, LOST], ["whole", TURN_COMPLETE])
+        live = Live([WaitFor("content"), handle("h-1"), HALF, LOST], ["whole", TURN_COMPLETE])
         events = await live.run("hi")
         assert [told(event) for event in events] == ["handle h-1", "root: half ...", "root: whole", "turn"]
         assert [told(event) for event in await live.stored()] == ["user: hi", "handle h-1", "root: whole", "turn"]
@@ -58,7 +58,7 @@ def test_a_lost_session_with_a_handle_goes_on_and_half_an_answer_is_not_stored()
 @pytest.mark.parametrize("closed", [True, False])
 def test_a_loss_without_a_handle_or_after_the_client_closed_is_raised(closed: bool) -> None:
     async def whole() -> None:
-        live = Live([Heard("content"), *([handle("h-1")] if closed else []), Pause(0.02), LOST], ["never"])
+        live = Live([WaitFor("content"), *([handle("h-1")] if closed else []), Pause(0.02), LOST], ["never"])
         if closed:
             live.queue._closed = True
         with pytest.raises(ConnectionError, match="cut"):
@@ -71,9 +71,9 @@ def test_a_loss_without_a_handle_or_after_the_client_closed_is_raised(closed: bo
 def test_a_normal_end_without_a_handle_ends_the_run_and_with_one_is_a_loss() -> None:
     async def whole() -> None:
         normal = ConnectionLostError("closed", 1000)
-        live = Live([Heard("content"), "bye", TURN_COMPLETE, normal])
+        live = Live([WaitFor("content"), "bye", TURN_COMPLETE, normal])
         assert [told(event) for event in await live.run("hi", turns=0)] == ["root: bye", "turn"]
-        live = Live([Heard("content"), handle("h"), normal], ["back", TURN_COMPLETE])
+        live = Live([WaitFor("content"), handle("h"), normal], ["back", TURN_COMPLETE])
         assert [told(event) for event in await live.run("hi")] == ["handle h", "root: back", "turn"]
 
     asyncio.run(whole())
@@ -81,11 +81,13 @@ def test_a_normal_end_without_a_handle_ends_the_run_and_with_one_is_a_loss() -> 
 
 def test_after_five_attempts_the_loss_is_raised_and_success_counts_anew() -> None:
     async def whole() -> None:
-        live = Live([Heard("content"), handle("h"), LOST], *[[LOST]] * 9)
+        live = Live([WaitFor("content"), handle("h"), LOST], *[[LOST]] * 9)
         with pytest.raises(ConnectionError):
             await live.run("hi")
         assert len(live.model.requests) == 6
-        live = Live([Heard("content"), handle("h"), LOST], *([*[[LOST]] * 4, ["x", LOST]] * 3), ["end", TURN_COMPLETE])
+        live = Live(
+            [WaitFor("content"), handle("h"), LOST], *([*[[LOST]] * 4, ["x", LOST]] * 3), ["end", TURN_COMPLETE]
+        )
         assert told((await live.run("hi"))[-1]) == "turn"
 
     asyncio.run(whole())
@@ -93,7 +95,7 @@ def test_after_five_attempts_the_loss_is_raised_and_success_counts_anew() -> Non
 
 def test_what_was_not_confirmed_is_sent_again_in_order_and_nothing_twice() -> None:
     async def whole() -> None:
-        live = Live([handle("h"), Heard("blob", 4), LOST], [Heard("blob", 2), TURN_COMPLETE], acknowledges=True)
+        live = Live([handle("h"), WaitFor("blob", 4), LOST], [WaitFor("blob", 2), TURN_COMPLETE], acknowledges=True)
         chunks = [audio(bytes([n, 0])) for n in range(4)]
         opened = live.model
 
@@ -111,7 +113,7 @@ def test_what_was_not_confirmed_is_sent_again_in_order_and_nothing_twice() -> No
 
 def test_words_that_nothing_has_come_back_for_are_sent_again() -> None:
     async def whole() -> None:
-        live = Live([handle("h"), Heard("content"), LOST], [Heard("content"), "I hear you", TURN_COMPLETE])
+        live = Live([handle("h"), WaitFor("content"), LOST], [WaitFor("content"), "I hear you", TURN_COMPLETE])
 
         def say(event: Event, queue: LiveRequestQueue) -> None:
             if told(event) == "handle h":
@@ -126,8 +128,8 @@ def test_words_that_nothing_has_come_back_for_are_sent_again() -> None:
 
 def test_the_change_over_waits_for_the_end_of_the_turn() -> None:
     async def whole() -> None:
-        first = [Heard("content"), handle("h"), "one", go_away(), Pause(0.02), "two", TURN_COMPLETE]
-        live = Live([*first, Heard("content", 9)], [Heard("content"), "three", TURN_COMPLETE])
+        first = [WaitFor("content"), handle("h"), "one", go_away(), Pause(0.02), "two", TURN_COMPLETE]
+        live = Live([*first, WaitFor("content", 9)], [WaitFor("content"), "three", TURN_COMPLETE])
 
         def more(event: Event, queue: LiveRequestQueue) -> None:
             if told(event) == "turn" and len(live.model.requests) == 1:
@@ -143,7 +145,7 @@ def test_the_change_over_waits_for_the_end_of_the_turn() -> None:
 def test_the_change_over_does_not_wait_longer_than_the_service() -> None:
     async def whole() -> None:
         live = Live(
-            [Heard("content"), handle("h"), "one", go_away("0.51s"), Heard("content", 9)], ["two", TURN_COMPLETE]
+            [WaitFor("content"), handle("h"), "one", go_away("0.51s"), WaitFor("content", 9)], ["two", TURN_COMPLETE]
         )
         assert [told(event) for event in await live.run("hi")] == ["handle h", "root: one", "root: two", "turn"]
 
@@ -152,7 +154,7 @@ def test_the_change_over_does_not_wait_longer_than_the_service() -> None:
 
 def test_without_a_handle_going_away_changes_nothing() -> None:
     async def whole() -> None:
-        live = Live([Heard("content"), go_away("0s"), "one", TURN_COMPLETE, CLOSED])
+        live = Live([WaitFor("content"), go_away("0s"), "one", TURN_COMPLETE, CLOSED])
         assert [told(event) for event in await live.run("hi", turns=0)] == ["root: one", "turn"]
 
     asyncio.run(whole())
@@ -160,7 +162,7 @@ def test_without_a_handle_going_away_changes_nothing() -> None:
 
 def test_a_sender_that_fails_ends_the_run_at_once() -> None:
     async def whole() -> None:
-        live = Live([Heard("content"), "ok", TURN_COMPLETE, Heard("content", 9)])
+        live = Live([WaitFor("content"), "ok", TURN_COMPLETE, WaitFor("content", 9)])
 
         async def refuse(blob: Any) -> None:
             raise RuntimeError("no ears")
@@ -178,7 +180,7 @@ def test_a_sender_that_fails_ends_the_run_at_once() -> None:
 
 def test_a_service_that_is_silent_while_an_answer_is_due_is_a_loss() -> None:
     async def whole() -> None:
-        live = Live([Heard("content"), "x", Heard("content", 9)], settings={"silence_seconds": 0.05})
+        live = Live([WaitFor("content"), "x", WaitFor("content", 9)], settings={"silence_seconds": 0.05})
         with pytest.raises(ConnectionError, match="has sent nothing for"):
             await live.run("hi")
         live = Live([Pause(0.2), "unasked", TURN_COMPLETE], settings={"silence_seconds": 0.05})
@@ -191,7 +193,7 @@ def test_leaving_takes_two_seconds_at_most(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("newel.live.link.LEAVING", 0.05)
 
     async def whole() -> None:
-        live = Live([Heard("content"), "ok", TURN_COMPLETE])
+        live = Live([WaitFor("content"), "ok", TURN_COMPLETE])
         manager = type(live.model).connect
 
         class Stalled:
@@ -221,10 +223,10 @@ def transfer(name: str, call_id: str) -> FunctionCall:
 def test_a_transfer_there_and_back_is_one_connection_after_the_other() -> None:
     async def whole() -> None:
         there = ScriptedLiveModel(
-            [Heard("history"), "sub here", TURN_COMPLETE, Heard("content"), transfer("root", "c2"), Pause(30)]
+            [WaitFor("history"), "sub here", TURN_COMPLETE, WaitFor("content"), transfer("root", "c2"), Pause(30)]
         )
-        back = [Heard("history"), "root again", TURN_COMPLETE]
-        root_model = ScriptedLiveModel([Heard("content"), transfer("sub", "c1"), Pause(30)], back)
+        back = [WaitFor("history"), "root again", TURN_COMPLETE]
+        root_model = ScriptedLiveModel([WaitFor("content"), transfer("sub", "c1"), Pause(30)], back)
         sub = LlmAgent(name="sub", model=there, description="Sub.")
         live = Live(agent=LlmAgent(name="root", model=root_model, sub_agents=[sub]))
 
@@ -247,8 +249,8 @@ def test_a_transfer_there_and_back_is_one_connection_after_the_other() -> None:
 
 def test_what_the_user_says_while_one_agent_hands_over_reaches_the_next() -> None:
     async def whole() -> None:
-        there = ScriptedLiveModel([Heard("history"), Heard("blob"), "I heard it", TURN_COMPLETE])
-        model = ScriptedLiveModel([Heard("content"), transfer("sub", "c1"), Pause(30)])
+        there = ScriptedLiveModel([WaitFor("history"), WaitFor("blob"), "I heard it", TURN_COMPLETE])
+        model = ScriptedLiveModel([WaitFor("content"), transfer("sub", "c1"), Pause(30)])
         sub = LlmAgent(name="sub", model=there)
         live = Live(agent=LlmAgent(name="root", model=model, sub_agents=[sub]))
 
@@ -273,8 +275,8 @@ def test_what_a_callback_still_had_at_a_handover_is_refused_and_can_be_said_agai
             if texts(llm_request.contents) == ["late"]:
                 await returned.wait()
 
-        there = ScriptedLiveModel([Heard("history"), Heard("content"), "I heard it", TURN_COMPLETE])
-        model = ScriptedLiveModel([Heard("content"), transfer("sub", "c1"), Pause(30)])
+        there = ScriptedLiveModel([WaitFor("history"), WaitFor("content"), "I heard it", TURN_COMPLETE])
+        model = ScriptedLiveModel([WaitFor("content"), transfer("sub", "c1"), Pause(30)])
         sub = LlmAgent(name="sub", model=there)
         live = Live(agent=LlmAgent(name="root", model=model, sub_agents=[sub], before_model_callback=slow))
 
@@ -314,8 +316,8 @@ def test_a_callback_that_still_has_an_input_where_the_session_begins_anew_is_tol
             bad = texts(llm_request.contents) == ["bad"]
             return LlmResponse(content=Content(role="model", parts=[Part(text="no")])) if bad else None
 
-        first = [Heard("blob"), Pause(0.05), heard("bad"), Pause(30)]
-        live = Live(first, [Heard("history"), "go on", TURN_COMPLETE], before_model_callback=screen)
+        first = [WaitFor("blob"), Pause(0.05), heard("bad"), Pause(30)]
+        live = Live(first, [WaitFor("history"), "go on", TURN_COMPLETE], before_model_callback=screen)
         events = await live.run(audio(), "late", turns=2)
         assert [told(event) for event in events] == ["heard bad", "root: no", "INVALID_INPUT", "root: go on", "turn"]
 
@@ -329,7 +331,7 @@ def test_a_tool_of_the_users_own_named_task_completed_ends_nothing() -> None:
 
     async def whole() -> None:
         done = FunctionCall(name="task_completed", args={}, id="c1")
-        live = Live([Heard("content"), done, Heard("results"), "what next?", TURN_COMPLETE], tools=[task_completed])
+        live = Live([WaitFor("content"), done, WaitFor("results"), "what next?", TURN_COMPLETE], tools=[task_completed])
         events = await live.run("tick it off")
         assert [told(event) for event in events][-2:] == ["root: what next?", "turn"]
 
@@ -342,9 +344,9 @@ def test_own_words_are_quoted_only_before_a_transfer() -> None:
             content = Content(role="model", parts=[Part(text=words)])
             return LlmResponse(content=content, live_session_id="live-1")
 
-        there = ScriptedLiveModel([Heard("history"), said("sub here"), transfer("root", "c2"), Pause(30)])
-        first = [Heard("content"), said("one moment"), transfer("sub", "c1"), Pause(30)]
-        model = ScriptedLiveModel(first, [said("again"), TURN_COMPLETE], [Heard("content"), "so", TURN_COMPLETE])
+        there = ScriptedLiveModel([WaitFor("history"), said("sub here"), transfer("root", "c2"), Pause(30)])
+        first = [WaitFor("content"), said("one moment"), transfer("sub", "c1"), Pause(30)]
+        model = ScriptedLiveModel(first, [said("again"), TURN_COMPLETE], [WaitFor("content"), "so", TURN_COMPLETE])
         sub = LlmAgent(name="sub", model=there)
         live = Live(agent=LlmAgent(name="root", model=model, sub_agents=[sub]))
         await live.run("go")
@@ -361,8 +363,8 @@ def test_a_sequence_goes_on_when_a_task_is_completed_and_its_agents_stay_as_they
     async def whole() -> None:
         done = FunctionCall(name="task_completed", args={}, id="c1")
         agents = [
-            LlmAgent(name="one", model=ScriptedLiveModel([Heard("content"), "first", done, Pause(30)])),
-            LlmAgent(name="two", model=ScriptedLiveModel([Heard("history"), "second", done, Pause(30)])),
+            LlmAgent(name="one", model=ScriptedLiveModel([WaitFor("content"), "first", done, Pause(30)])),
+            LlmAgent(name="two", model=ScriptedLiveModel([WaitFor("history"), "second", done, Pause(30)])),
         ]
         live = Live(agent=SequentialAgent(name="steps", sub_agents=list(agents)))
         events = await live.run("go", turns=0)
@@ -382,9 +384,11 @@ def test_a_sequence_goes_on_when_a_task_is_completed_and_its_agents_stay_as_they
 
 def test_the_next_run_goes_on_with_who_spoke_last() -> None:
     async def whole() -> None:
-        there = ScriptedLiveModel([Heard("history"), "sub", TURN_COMPLETE], [Heard("content"), "still", TURN_COMPLETE])
+        there = ScriptedLiveModel(
+            [WaitFor("history"), "sub", TURN_COMPLETE], [WaitFor("content"), "still", TURN_COMPLETE]
+        )
         sub = LlmAgent(name="sub", model=there)
-        model = ScriptedLiveModel([Heard("content"), transfer("sub", "c1"), Pause(30)])
+        model = ScriptedLiveModel([WaitFor("content"), transfer("sub", "c1"), Pause(30)])
         live = Live(agent=LlmAgent(name="root", model=model, sub_agents=[sub]))
         await live.run("to sub")
         await live.run("more")
@@ -395,7 +399,7 @@ def test_the_next_run_goes_on_with_who_spoke_last() -> None:
 
 def test_a_turn_counts_as_a_call_of_the_model() -> None:
     async def whole() -> None:
-        live = Live([Heard("content"), "one", TURN_COMPLETE, "two", TURN_COMPLETE, "three", TURN_COMPLETE])
+        live = Live([WaitFor("content"), "one", TURN_COMPLETE, "two", TURN_COMPLETE, "three", TURN_COMPLETE])
         with pytest.raises(LlmCallsLimitExceededError, match="llm calls limit of `2`"):
             await live.run("hi", turns=0, config=RunConfig(max_llm_calls=2))
         assert [told(event) for event in live.events] == ["root: one", "turn", "root: two", "turn"]
@@ -424,7 +428,7 @@ def test_connections_and_turns_are_operations() -> None:
                 ended.append((signal.operation.kind, parent.kind if parent else ""))
 
     async def whole() -> None:
-        first = [Heard("content"), handle("h"), "one", TURN_COMPLETE, LOST]
+        first = [WaitFor("content"), handle("h"), "one", TURN_COMPLETE, LOST]
         live = Live(first, ["two", TURN_COMPLETE], plugins=[Watch()])
         await live.run("hi", turns=2)
 

@@ -12,7 +12,7 @@ from tests.plugins.live.live_runs import Live, result, told
 from newel.agents import LiveRequestQueue
 from newel.auth import AuthConfig
 from newel.auth.auth_schemes import APIKey, APIKeyIn
-from newel.testing import TURN_COMPLETE, Heard
+from newel.testing import TURN_COMPLETE, WaitFor
 from newel.tools import FunctionTool, ToolContext
 from newel_kernel import Event, LlmResponse
 from newel_types import Content, FunctionCall, FunctionResponse, Part
@@ -23,9 +23,9 @@ CONFIG = AuthConfig(auth_scheme=APIKey(in_=APIKeyIn.header, name="X-Key"), crede
 SCHEME = {"type": "apiKey", "in": "header", "name": "X-Key"}
 ANSWER = {"authScheme": SCHEME, "exchangedAuthCredential": {"authType": "apiKey", "apiKey": KEY}}
 SCRIPT = [
-    Heard("content"),
+    WaitFor("content"),
     FunctionCall(name="act", args={}, id="c1"),
-    Heard("results"),
+    WaitFor("results"),
     "it was called",
     TURN_COMPLETE,
 ]
@@ -132,8 +132,8 @@ def test_an_answer_that_is_none_is_refused_and_the_session_goes_on() -> None:
 
 def test_what_was_asked_in_a_session_may_be_answered_in_the_next() -> None:
     async def whole() -> None:
-        first = [Heard("content"), FunctionCall(name="act", args={}, id="c1"), "just a moment", TURN_COMPLETE]
-        live = Live(first, [Heard("results"), "it was called", TURN_COMPLETE], tools=[act], distribution="standard")
+        first = [WaitFor("content"), FunctionCall(name="act", args={}, id="c1"), "just a moment", TURN_COMPLETE]
+        live = Live(first, [WaitFor("results"), "it was called", TURN_COMPLETE], tools=[act], distribution="standard")
         answers = Answers()
         await live.run("go", react=answers)
         events = await live.run(result(ASK, ANSWER, answers.asked[0].id or ""))
@@ -187,7 +187,7 @@ def test_answers_that_come_close_together_are_each_taken_up(distribution: str) -
             for name, id_ in (("act", "c1"), ("wipe", "c2"))
         ]
         both = LlmResponse(content=Content(role="model", parts=parts))
-        script = [Heard("content"), both, Heard("results", 2), "both are done", TURN_COMPLETE]
+        script = [WaitFor("content"), both, WaitFor("results", 2), "both are done", TURN_COMPLETE]
         tools = [act, FunctionTool(wipe, require_confirmation=True)]
         live = Live(script, tools=tools, distribution=distribution)
         asked: list[FunctionCall] = []
@@ -221,13 +221,13 @@ def test_a_tool_that_listens_does_not_hear_an_answer() -> None:
 
     async def whole() -> None:
         script = [
-            Heard("content"),
+            WaitFor("content"),
             FunctionCall(name="listen", args={}, id="c0"),
-            Heard("results"),
+            WaitFor("results"),
             FunctionCall(name="act", args={}, id="c1"),
-            Heard("results"),
+            WaitFor("results"),
             "so",
-            Heard("content"),
+            WaitFor("content"),
             TURN_COMPLETE,
         ]
         live = Live(script, tools=[act, listen], distribution="standard")

@@ -13,7 +13,7 @@ from newel.agents import BaseAgent, InvocationContext, LlmAgent
 from newel.flows.llm_flows import BaseLlmRequestProcessor
 from newel.flows.llm_flows.audio_cache_manager import AudioCacheManager
 from newel.flows.llm_flows.single_flow import SingleFlow
-from newel.testing import TURN_COMPLETE, Conversation, Heard, ScriptedLiveModel, ScriptedModel
+from newel.testing import TURN_COMPLETE, Conversation, ScriptedLiveModel, ScriptedModel, WaitFor
 from newel_kernel import ConfigurationError, Event, LlmRequest
 from newel_types import Blob
 
@@ -45,7 +45,7 @@ class Flowing(LlmAgent):
 def test_a_flow_runs_live_as_it_was_edited() -> None:
     flow = SingleFlow()
     flow.insert_request_processor_after("instructions", Shout())
-    model = ScriptedLiveModel([Heard("content"), "HO", TURN_COMPLETE])
+    model = ScriptedLiveModel([WaitFor("content"), "HO", TURN_COMPLETE])
     live = Live(agent=Flowing(name="root", model=model, flow=flow, instruction="Be kind."), distribution="standard")
     live.put("hi")
     assert [told(event) for event in live.events_of()] == ["shout: louder", "root: HO", "turn"]

@@ -22,7 +22,7 @@ import asyncio, os, sys
 from newel.agents import LiveRequestQueue, LlmAgent
 from newel.runners import Runner
 from newel.sessions.sqlite_session_service import SqliteSessionService
-from newel.testing import TURN_COMPLETE, Heard, ScriptedLiveModel
+from newel.testing import TURN_COMPLETE, WaitFor, ScriptedLiveModel
 from newel_types import Content, FunctionCall, Part
 
 steps = {"append": 0, "stored": 0, "tool": 0}
@@ -48,7 +48,7 @@ def call(n):
     return FunctionCall(name="look", args={"x": n}, id=f"c{n}")
 
 async def main(path):
-    script = [Heard("content"), call(1), Heard("results"), call(2), Heard("results"), "both seen", TURN_COMPLETE]
+    script = [WaitFor("content"), call(1), WaitFor("results"), call(2), WaitFor("results"), "both seen", TURN_COMPLETE]
     agent = LlmAgent(name="root", model=ScriptedLiveModel(script), tools=[look])
     runner = Runner(app_name="app", agent=agent, session_service=Store(path), auto_create_session=True)
     queue = LiveRequestQueue()

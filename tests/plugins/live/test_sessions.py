@@ -13,7 +13,7 @@ from newel.live.driver import Conversation
 from newel.plugins import BasePlugin
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
-from newel.testing import CLOSED, TURN_COMPLETE, Heard, ScriptedLiveModel, ScriptedModel
+from newel.testing import CLOSED, TURN_COMPLETE, ScriptedLiveModel, ScriptedModel, WaitFor
 from newel_kernel import BaseLlm, LlmResponse
 from newel_types import (
     AudioTranscriptionConfig,
@@ -32,7 +32,7 @@ PARTIAL = LlmResponse(content=Content(role="model", parts=[Part(text="Hel")]), p
 
 def test_a_turn_is_yielded_and_all_but_its_pieces_are_stored() -> None:
     async def whole() -> None:
-        live = Live([Heard("content"), PARTIAL, "Hello.", TURN_COMPLETE])
+        live = Live([WaitFor("content"), PARTIAL, "Hello.", TURN_COMPLETE])
         events = await live.run("hi")
         assert [told(event) for event in events] == ["root: Hel ...", "root: Hello.", "turn"]
         assert [told(event) for event in await live.stored()] == ["user: hi", "root: Hello.", "turn"]
@@ -43,7 +43,7 @@ def test_a_turn_is_yielded_and_all_but_its_pieces_are_stored() -> None:
 
 def test_audio_is_yielded_and_not_stored() -> None:
     async def whole() -> None:
-        live = Live([Heard("blob", 2), audio(rate=24000), TURN_COMPLETE])
+        live = Live([WaitFor("blob", 2), audio(rate=24000), TURN_COMPLETE])
         assert [told(event) for event in await live.run(audio(), audio())] == ["audio", "turn"]
         assert [told(event) for event in await live.stored()] == ["turn"]
         assert live.model.connections[0].of("blob") == [audio(), audio()]
@@ -57,7 +57,7 @@ def test_a_response_with_a_transcription_or_an_activity_becomes_an_event_with_on
             input_transcription=Transcription(text="so", finished=True), content=Content(parts=[Part(text="no")])
         )
         active = LlmResponse(voice_activity=VoiceActivity(voice_activity_type="ACTIVITY_START"))
-        live = Live([Heard("blob"), active, heard, LlmResponse(), TURN_COMPLETE])
+        live = Live([WaitFor("blob"), active, heard, LlmResponse(), TURN_COMPLETE])
         events = await live.run(audio())
         assert [(event.author, told(event)) for event in events] == [
             ("root", "nothing"),
@@ -72,7 +72,7 @@ def test_a_response_with_a_transcription_or_an_activity_becomes_an_event_with_on
 
 def test_what_is_partial_or_answers_a_call_is_sent_and_not_stored() -> None:
     async def whole() -> None:
-        live = Live([Heard("content"), "ok", TURN_COMPLETE])
+        live = Live([WaitFor("content"), "ok", TURN_COMPLETE])
         part = LiveRequest(content=text("first half"), partial=True)
         await live.run(part, result("begin", {"done": True}, "c1"), "second half")
         assert [kind for kind, _ in live.model.connections[0].sent] == ["partial", "results", "content"]
@@ -83,7 +83,7 @@ def test_what_is_partial_or_answers_a_call_is_sent_and_not_stored() -> None:
 
 def test_state_comes_with_any_request() -> None:
     async def whole() -> None:
-        live = Live([Heard("content"), "ok", TURN_COMPLETE])
+        live = Live([WaitFor("content"), "ok", TURN_COMPLETE])
         await live.run(
             LiveRequest(state_delta={"a": 1}),
             LiveRequest(content=text("part"), partial=True, state_delta={"b": 2}),
@@ -99,7 +99,7 @@ def test_state_comes_with_any_request() -> None:
 
 def test_marks_go_before_audio_and_content_goes_besides() -> None:
     async def whole() -> None:
-        live = Live([Heard("content"), TURN_COMPLETE])
+        live = Live([WaitFor("content"), TURN_COMPLETE])
         await live.run(
             lambda q: q.send_activity_start(),
             lambda q: q.send_activity_end(),
@@ -127,7 +127,7 @@ REFUSED: list[tuple[Any, str]] = [
 @pytest.mark.parametrize(("item", "why"), REFUSED, ids=[why for _, why in REFUSED])
 def test_what_no_service_takes_is_refused_and_the_session_goes_on(item: Any, why: str) -> None:
     async def whole() -> None:
-        live = Live([Heard("content"), "ok", TURN_COMPLETE], distribution="standard")
+        live = Live([WaitFor("content"), "ok", TURN_COMPLETE], distribution="standard")
         events = await live.run(item, "hi")
         refused = [event for event in events if event.error_code == "INVALID_INPUT"]
         assert len(refused) == 1
@@ -140,7 +140,7 @@ def test_what_no_service_takes_is_refused_and_the_session_goes_on(item: Any, why
 
 def test_function_calls_of_the_user_end_the_run_in_adk() -> None:
     async def whole() -> None:
-        live = Live([Heard("content"), "ok", TURN_COMPLETE])
+        live = Live([WaitFor("content"), "ok", TURN_COMPLETE])
         with pytest.raises(ValueError, match="cannot contain function calls"):
             await live.run(Content(parts=[Part(function_call=FunctionCall(name="f", args={}))]))
         assert await live.stored() == []
@@ -150,7 +150,7 @@ def test_function_calls_of_the_user_end_the_run_in_adk() -> None:
 
 def test_an_answer_to_what_was_not_asked_is_refused() -> None:
     async def whole() -> None:
-        live = Live([Heard("content"), "ok", TURN_COMPLETE])
+        live = Live([WaitFor("content"), "ok", TURN_COMPLETE])
         events = await live.run(result("adk_request_confirmation", {"confirmed": True}, "nobody"), "hi")
         assert [event.error_code for event in events if event.error_code] == ["INVALID_INPUT"]
         assert {told(event) for event in await live.stored()} == {"INVALID_INPUT", "user: hi", "root: ok", "turn"}
@@ -160,7 +160,7 @@ def test_an_answer_to_what_was_not_asked_is_refused() -> None:
 
 def test_audio_is_refused_once_for_each_reason() -> None:
     async def whole() -> None:
-        live = Live([Heard("content"), "ok", TURN_COMPLETE])
+        live = Live([WaitFor("content"), "ok", TURN_COMPLETE])
         wrong = [Blob(data=b"\0" * (2 + n % 2), mime_type="audio/pcm" if n % 2 else "audio/mpeg") for n in range(100)]
         events = await live.run(*wrong, "hi")
         assert [event.error_code for event in events].count("INVALID_INPUT") == 2
@@ -215,13 +215,13 @@ def test_a_model_or_an_agent_without_live_is_refused_by_name_and_nothing_is_stor
     asyncio.run(refused(LoopAgent(name="loop", sub_agents=[LlmAgent(name="a", model=part)]), "LoopAgent"))
     asyncio.run(refused(ParallelAgent(name="both", sub_agents=[LlmAgent(name="b", model=part)]), "ParallelAgent"))
     inner = LoopAgent(name="inner", sub_agents=[LlmAgent(name="d", model=part)])
-    first = LlmAgent(name="c", model=ScriptedLiveModel([Heard("content"), "never"]))
+    first = LlmAgent(name="c", model=ScriptedLiveModel([WaitFor("content"), "never"]))
     asyncio.run(refused(SequentialAgent(name="seq", sub_agents=[first, inner]), "LoopAgent"))
 
 
 def test_a_queue_has_one_run_at_a_time() -> None:
     async def whole() -> None:
-        live = Live([Heard("content"), "one", TURN_COMPLETE], [Heard("content"), "two", TURN_COMPLETE])
+        live = Live([WaitFor("content"), "one", TURN_COMPLETE], [WaitFor("content"), "two", TURN_COMPLETE])
         other = Runner(
             app_name="app",
             agent=LlmAgent(name="root", model=ScriptedLiveModel([])),
@@ -247,7 +247,7 @@ def test_the_caller_s_configuration_is_not_changed_and_reaches_the_connection() 
         config = RunConfig(session_resumption=SessionResumptionConfig(), input_audio_transcription=None)
         before = config.model_copy(deep=True)
         thrifty = GenerateContentConfig(temperature=0.5, max_output_tokens=9)
-        live = Live([Heard("content"), "ok", TURN_COMPLETE], generate_content_config=thrifty)
+        live = Live([WaitFor("content"), "ok", TURN_COMPLETE], generate_content_config=thrifty)
         await live.run("hi", config=config)
         made = live.model.requests[0].live_connect_config
         assert config == before
@@ -272,9 +272,9 @@ def test_transcription_is_on_unless_none_is_said() -> None:
 
 def test_the_end_of_the_connection_is_the_end_of_the_run() -> None:
     async def whole() -> None:
-        live = Live([Heard("content"), "bye", TURN_COMPLETE, CLOSED])
+        live = Live([WaitFor("content"), "bye", TURN_COMPLETE, CLOSED])
         assert [told(event) for event in await live.run("hi", turns=0)] == ["root: bye", "turn"]
-        live = Live([Heard("content"), "never"])
+        live = Live([WaitFor("content"), "never"])
         live.queue.close()
         assert live.queue.closed
         assert await live.run(turns=0) == []
@@ -291,7 +291,7 @@ def test_after_run_callbacks_run_on_every_way_out() -> None:
             ended.append("after_run")
 
     async def whole(*script: Any, turns: int = 1) -> None:
-        live = Live([Heard("content"), *script], plugins=[Watch(name="watch")], distribution="standard")
+        live = Live([WaitFor("content"), *script], plugins=[Watch(name="watch")], distribution="standard")
         try:
             await live.run("hi", turns=turns)
         except ValueError:
@@ -305,7 +305,7 @@ def test_after_run_callbacks_run_on_every_way_out() -> None:
 
 def test_history_is_sent_once_and_typed_words_are_its_part() -> None:
     async def whole() -> None:
-        live = Live([Heard("content"), "one", TURN_COMPLETE], [Heard("content"), "two", TURN_COMPLETE])
+        live = Live([WaitFor("content"), "one", TURN_COMPLETE], [WaitFor("content"), "two", TURN_COMPLETE])
         await live.run("first")
         await live.run("second")
         history = live.model.connections[1].of("history")[0]
@@ -319,7 +319,7 @@ def test_history_is_sent_once_and_typed_words_are_its_part() -> None:
 
 def test_custom_metadata_is_on_every_event_in_standard() -> None:
     async def whole() -> None:
-        live = Live([Heard("content"), "ok", TURN_COMPLETE], distribution="standard")
+        live = Live([WaitFor("content"), "ok", TURN_COMPLETE], distribution="standard")
         await live.run("hi", config=RunConfig(custom_metadata={"call": 7}))
         assert [event.custom_metadata for event in await live.stored()] == [{"call": 7}] * 3
 
@@ -331,7 +331,7 @@ def test_sound_in_the_midst_of_a_turn_makes_the_events_that_any_response_makes(m
     sound = Content(role="model", parts=[Part(inline_data=audio(rate=24000))])
     words = Content(role="model", parts=[Part(text="so"), Part(inline_data=audio(rate=24000))])
     script = [
-        Heard("content"),
+        WaitFor("content"),
         LlmResponse(content=sound),
         LlmResponse(content=sound, partial=True),
         audio(rate=24000),

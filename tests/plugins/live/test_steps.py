@@ -15,7 +15,7 @@ from tests.plugins.live.live_runs import Live, audio, told
 from newel.agents import CallbackContext, LiveRequestQueue, LlmAgent, RunConfig
 from newel.live.kinds import LiveIn, LiveOut
 from newel.plugins import BasePlugin
-from newel.testing import CLOSED, TURN_COMPLETE, Heard, Pause
+from newel.testing import CLOSED, TURN_COMPLETE, Pause, WaitFor
 from newel_compose import compose
 from newel_kernel import Event, HookSignatureError, LlmRequest, LlmResponse, hookimpl
 from newel_types import Blob, Content, FunctionCall, Part, Transcription
@@ -41,7 +41,7 @@ def guard(callback_context: CallbackContext, llm_request: LlmRequest) -> LlmResp
 
 def test_typed_words_are_screened_stored_and_not_sent() -> None:
     async def whole() -> None:
-        live = Live([Heard("content"), "ok", TURN_COMPLETE], before_model_callback=guard)
+        live = Live([WaitFor("content"), "ok", TURN_COMPLETE], before_model_callback=guard)
         events = await live.run("bad word", "good word", turns=2)
         blocked = next(event for event in events if told(event) == "root: I cannot")
         assert blocked.turn_complete
@@ -54,8 +54,8 @@ def test_typed_words_are_screened_stored_and_not_sent() -> None:
 
 def test_spoken_words_are_screened_and_the_session_begins_anew_without_its_handle() -> None:
     async def whole() -> None:
-        script = [Heard("blob"), heard("bad"), heard("bad word", finished=True), "never", TURN_COMPLETE]
-        live = Live(script, [Heard("history"), "go on", TURN_COMPLETE], before_model_callback=guard)
+        script = [WaitFor("blob"), heard("bad"), heard("bad word", finished=True), "never", TURN_COMPLETE]
+        live = Live(script, [WaitFor("history"), "go on", TURN_COMPLETE], before_model_callback=guard)
         events = await live.run(audio(), turns=2)
         assert [told(event) for event in events] == [
             "heard bad",
@@ -79,8 +79,8 @@ def test_what_the_model_says_is_seen_as_far_as_it_has_come_and_may_be_replaced()
         return answer("[left out]", partial=True) if "secret" in seen[-1] else None
 
     async def whole() -> None:
-        script = [Heard("content"), spoken("the "), spoken("secret"), spoken("is"), TURN_COMPLETE]
-        live = Live(script, [Heard("history"), "next", TURN_COMPLETE], after_model_callback=watch)
+        script = [WaitFor("content"), spoken("the "), spoken("secret"), spoken("is"), TURN_COMPLETE]
+        live = Live(script, [WaitFor("history"), "next", TURN_COMPLETE], after_model_callback=watch)
         events = await live.run("hi", turns=2)
         assert seen == ["the ", "the secret"]
         assert [told(event) for event in events] == ["spoken the ", "root: [left out]", "root: next", "turn"]
@@ -91,7 +91,7 @@ def test_what_the_model_says_is_seen_as_far_as_it_has_come_and_may_be_replaced()
 
 def test_audio_of_both_sides_is_saved_at_the_end_of_a_turn() -> None:
     async def whole() -> None:
-        script = [Heard("blob", 2), audio(b"\1\0", 24000), audio(b"\2\0", 24000), TURN_COMPLETE]
+        script = [WaitFor("blob", 2), audio(b"\1\0", 24000), audio(b"\2\0", 24000), TURN_COMPLETE]
         live = Live(script)
         events = await live.run(audio(b"\5\0"), audio(b"\6\0"), config=RunConfig(save_live_blob=True))
         assert [told(event) for event in events] == ["audio", "audio", "file user", "file root", "turn"]
@@ -141,8 +141,8 @@ def test_what_a_callback_answers_in_place_of_the_model_ends_the_recording_of_the
     async def whole() -> None:
         own: dict[str, Any] = {"after_model_callback": watch}
         options = own if callback == "of the agent" else {"plugins": [Watch("watch")]}
-        first = [Heard("blob"), audio(b"\1\0", 24000), spoken("secret"), audio(b"\2\0", 24000), TURN_COMPLETE]
-        live = Live(first, [Heard("blob"), audio(b"\3\0", 24000), spoken("so"), TURN_COMPLETE], **options)
+        first = [WaitFor("blob"), audio(b"\1\0", 24000), spoken("secret"), audio(b"\2\0", 24000), TURN_COMPLETE]
+        live = Live(first, [WaitFor("blob"), audio(b"\3\0", 24000), spoken("so"), TURN_COMPLETE], **options)
 
         def say(event: Event, queue: LiveRequestQueue) -> None:
             if told(event) == "root: [left out]":
@@ -171,7 +171,7 @@ def test_what_a_callback_answers_in_place_of_the_model_ends_the_recording_of_the
 def test_what_was_recorded_since_the_last_turn_is_saved_when_the_run_ends(end: str) -> None:
     async def whole() -> None:
         last = {"by an error": RuntimeError("broken")}.get(end, CLOSED)
-        script = [Heard("blob"), audio(b"\1\0", 24000), TURN_COMPLETE, Heard("blob"), audio(b"\2\0", 24000)]
+        script = [WaitFor("blob"), audio(b"\1\0", 24000), TURN_COMPLETE, WaitFor("blob"), audio(b"\2\0", 24000)]
         live = Live([*script, Pause(60) if end == "of the consumer" else last])
         run = live.runner.run_live(
             user_id="u", session_id="s", live_request_queue=live.queue, run_config=RunConfig(save_live_blob=True)
@@ -196,7 +196,7 @@ def test_what_was_recorded_since_the_last_turn_is_saved_when_the_run_ends(end: s
 
 def test_saved_audio_is_bounded_by_files_and_may_be_wav() -> None:
     async def whole() -> None:
-        script = [Heard("blob"), *[audio(b"\1\0" * 4, 24000)] * 5, INTERRUPTED, TURN_COMPLETE]
+        script = [WaitFor("blob"), *[audio(b"\1\0" * 4, 24000)] * 5, INTERRUPTED, TURN_COMPLETE]
         live = Live(script, settings={"saved_bytes": 16, "save_wav": True})
         events = await live.run(audio(), config=RunConfig(save_live_blob=True))
         files = [event for event in events if told(event) == "file root"]
@@ -219,7 +219,7 @@ def test_saved_audio_is_bounded_by_files_and_may_be_wav() -> None:
 
 def test_pieces_that_nobody_sums_up_are_in_standard() -> None:
     async def whole(distribution: str) -> list[str]:
-        script = [Heard("blob"), heard("what "), heard("now"), spoken("no"), spoken("thing"), TURN_COMPLETE]
+        script = [WaitFor("blob"), heard("what "), heard("now"), spoken("no"), spoken("thing"), TURN_COMPLETE]
         live = Live(script, distribution=distribution)
         await live.run(audio())
         return [told(event) for event in await live.stored()]
@@ -230,7 +230,7 @@ def test_pieces_that_nobody_sums_up_are_in_standard() -> None:
 
 def test_speech_that_waits_is_dropped_when_the_user_interrupts() -> None:
     async def whole(distribution: str) -> int:
-        script = [Heard("blob"), *[audio(bytes(960), 24000)] * 100, INTERRUPTED, "and?", TURN_COMPLETE]
+        script = [WaitFor("blob"), *[audio(bytes(960), 24000)] * 100, INTERRUPTED, "and?", TURN_COMPLETE]
         live = Live(script, distribution=distribution)
 
         async def slowly(event: Event, queue: LiveRequestQueue) -> None:
@@ -248,7 +248,7 @@ def test_speech_that_waits_is_dropped_when_the_user_interrupts() -> None:
 def test_a_slow_consumer_gets_everything_in_order_and_the_buffer_is_bounded() -> None:
     async def whole() -> None:
         pieces = [audio(n.to_bytes(2, "big") * 480, 24000) for n in range(300)]
-        live = Live([Heard("content"), *pieces, TURN_COMPLETE], settings={"read_ahead_bytes": 9600})
+        live = Live([WaitFor("content"), *pieces, TURN_COMPLETE], settings={"read_ahead_bytes": 9600})
         ahead: list[int] = []
 
         async def slowly(event: Event, queue: LiveRequestQueue) -> None:
@@ -302,7 +302,7 @@ def test_a_plugin_adds_steps_of_its_own() -> None:
                 part.text = (part.text or "").lower()
 
     async def whole() -> None:
-        live = Live([Heard("content"), "HELLO", TURN_COMPLETE], plugins=[Shout()])
+        live = Live([WaitFor("content"), "HELLO", TURN_COMPLETE], plugins=[Shout()])
         events = await live.run("hi")
         assert told(events[0]) == "root: hello"
         assert [told(event) for event in await live.stored()] == ["user: HI", "root: hello", "turn"]
@@ -354,7 +354,7 @@ def broken(kind: Any, make: Any, **more: Any) -> Any:
 )
 def test_an_error_of_a_plugins_step_names_the_plugin(plugin: Any) -> None:
     with pytest.raises(RuntimeError, match="boom") as caught:
-        asyncio.run(Live([Heard("content"), "hello", TURN_COMPLETE], plugins=[plugin]).run("hi"))
+        asyncio.run(Live([WaitFor("content"), "hello", TURN_COMPLETE], plugins=[plugin]).run("hi"))
     (note,) = caught.value.__notes__
     assert re.fullmatch(r"raised in the live (out|in) 'odd' of the plugin 'mine' \(given directly, .*\)", note)
 
@@ -375,7 +375,7 @@ def test_an_error_of_a_plugins_step_names_the_plugin(plugin: Any) -> None:
 )
 def test_a_wrong_result_of_a_plugins_step_names_function_and_line(plugin: Any) -> None:
     with pytest.raises(HookSignatureError) as caught:
-        asyncio.run(Live([Heard("content"), "hello", TURN_COMPLETE], plugins=[plugin]).run("hi"))
+        asyncio.run(Live([WaitFor("content"), "hello", TURN_COMPLETE], plugins=[plugin]).run("hi"))
     found = re.fullmatch(r"the live (?:out|in) 'odd' of the plugin 'mine' \(given .*?\): (.*)", str(caught.value))
     assert found is not None
     assert re.match(r"(five|late) \(test_steps.py:\d+\) returned (int|coroutine); ", found[1])
@@ -408,7 +408,7 @@ def test_two_hundred_turns_with_a_tool_leave_nothing_behind() -> None:
     async def whole() -> None:
 
         call = FunctionCall(name="look", args={"x": 1}, id=None)
-        turn = [Heard("content"), call, Heard("results"), "so", TURN_COMPLETE]
+        turn = [WaitFor("content"), call, WaitFor("results"), "so", TURN_COMPLETE]
         live = Live([*turn * 200, CLOSED, Pause(0)], tools=[look])
         before = asyncio.all_tasks()
 

@@ -10,7 +10,7 @@ import pytest
 from tests.plugins.live.live_runs import Live, audio, result, told
 
 from newel.agents import LiveRequestQueue
-from newel.testing import TURN_COMPLETE, Heard
+from newel.testing import TURN_COMPLETE, WaitFor
 from newel.tools import BaseTool, FunctionTool, LongRunningFunctionTool, ToolContext
 from newel_kernel import Event, LlmResponse
 from newel_types import (
@@ -42,7 +42,9 @@ def add(a: int, b: int) -> dict[str, int]:
 
 def test_results_are_stored_then_sent_and_a_call_without_an_id_gets_one() -> None:
     async def whole() -> None:
-        live = Live([Heard("content"), call("add", None, a=1, b=2), Heard("results"), "3", TURN_COMPLETE], tools=[add])
+        live = Live(
+            [WaitFor("content"), call("add", None, a=1, b=2), WaitFor("results"), "3", TURN_COMPLETE], tools=[add]
+        )
         events = await live.run("add")
         assert [told(event) for event in events] == ["call add", "result add", "root: 3", "turn"]
         (sent,) = responses(live)
@@ -69,7 +71,7 @@ def test_calls_of_one_response_run_side_by_side_and_answer_in_their_order() -> N
 
         parts = [Part(function_call=call("waits", "c1")), Part(function_call=call("meets", "c2"))]
         both = LlmResponse(content=Content(role="model", parts=parts))
-        live = Live([Heard("content"), both, Heard("results"), TURN_COMPLETE], tools=[waits, meets])
+        live = Live([WaitFor("content"), both, WaitFor("results"), TURN_COMPLETE], tools=[waits, meets])
         await live.run("go")
         assert [one.id for one in responses(live)] == ["c1", "c2"]
         assert len(live.model.connections[0].of("results")) == 1
@@ -84,7 +86,7 @@ def test_a_tool_that_raises_ends_the_run_or_is_answered_as_the_distribution_says
         raise ValueError("broken")
 
     async def whole() -> None:
-        script = [Heard("content"), call("breaks"), Heard("results"), "sorry", TURN_COMPLETE]
+        script = [WaitFor("content"), call("breaks"), WaitFor("results"), "sorry", TURN_COMPLETE]
         live = Live(script, tools=[breaks], distribution=distribution)
         if distribution == "adk":
             with pytest.raises(ValueError, match="broken"):
@@ -102,7 +104,7 @@ def test_a_long_running_call_is_answered_through_the_queue() -> None:
         """Begin."""
 
     async def whole() -> None:
-        script = [Heard("content"), call("begin"), "begun", TURN_COMPLETE, Heard("results"), "done", TURN_COMPLETE]
+        script = [WaitFor("content"), call("begin"), "begun", TURN_COMPLETE, WaitFor("results"), "done", TURN_COMPLETE]
         live = Live(script, tools=[LongRunningFunctionTool(begin)])
 
         def answer(event: Event, queue: LiveRequestQueue) -> None:
@@ -130,7 +132,9 @@ def test_a_call_that_the_service_takes_back_is_cancelled_and_nothing_is_sent() -
 
     async def whole() -> None:
         back = LlmResponse(tool_call_cancellation=LiveServerToolCallCancellation(ids=["c1"]))
-        live = Live([Heard("content"), call("slow"), Heard("blob"), back, "as you like", TURN_COMPLETE], tools=[slow])
+        live = Live(
+            [WaitFor("content"), call("slow"), WaitFor("blob"), back, "as you like", TURN_COMPLETE], tools=[slow]
+        )
         events = await live.run("go")
         assert [told(event) for event in events] == ["call slow", "result slow", "root: as you like", "turn"]
         assert "cancelled" in str(events[1].get_function_responses()[0].response)
@@ -151,7 +155,7 @@ def test_a_non_blocking_tool_runs_while_the_conversation_goes_on() -> None:
 
         tool = FunctionTool(look)
         tool.response_scheduling = FunctionResponseScheduling.WHEN_IDLE  # type: ignore[attr-defined]
-        script = [Heard("content"), call("look"), "meanwhile", Heard("results"), "it is seen", TURN_COMPLETE]
+        script = [WaitFor("content"), call("look"), "meanwhile", WaitFor("results"), "it is seen", TURN_COMPLETE]
         live = Live(script, tools=[tool])
 
         def react(event: Event, queue: LiveRequestQueue) -> None:
@@ -183,7 +187,7 @@ def test_a_streaming_tool_tells_the_model_as_it_goes_and_its_last_item_is_the_la
         yield 2
 
     async def whole() -> None:
-        script = [Heard("content"), call("watch", symbol="X"), Heard("results", 3), "seen", TURN_COMPLETE]
+        script = [WaitFor("content"), call("watch", symbol="X"), WaitFor("results", 3), "seen", TURN_COMPLETE]
         live = Live(script, tools=[watch])
         events = await live.run("watch X")
         assert [told(event) for event in events] == ["call watch", "result watch", "root: seen", "turn"]
@@ -206,7 +210,7 @@ def test_what_a_streaming_tool_shows_the_user_is_committed_before_it_goes_on() -
             stored.append(len(tool_context.session.events))
             yield "shown"
 
-        live = Live([Heard("content"), call("show"), Heard("results", 2), "ok", TURN_COMPLETE], tools=[show])
+        live = Live([WaitFor("content"), call("show"), WaitFor("results", 2), "ok", TURN_COMPLETE], tools=[show])
         events = await live.run("go")
         shown = next(event for event in events if told(event) == "root: look")
         assert (shown.branch, shown.content.role if shown.content else None) == ("show@c1", "user")
@@ -222,7 +226,7 @@ def test_a_streaming_tool_that_fails_tells_the_model_in_general_words_and_the_se
         raise ValueError("the pump is broken")
 
     async def whole() -> None:
-        script = [Heard("content"), call("watch"), Heard("results", 3), "sorry", TURN_COMPLETE]
+        script = [WaitFor("content"), call("watch"), WaitFor("results", 3), "sorry", TURN_COMPLETE]
         live = Live(script, tools=[watch], distribution="standard")
         events = await live.run("go")
         assert "watch" in str(responses(live)[2].response)
@@ -241,7 +245,7 @@ def test_a_tool_that_listens_hears_what_is_said_while_it_runs() -> None:
                 yield {"heard": len(request.blob.data or b"")}
 
     async def whole() -> None:
-        script = [Heard("blob"), call("listen"), Heard("results"), "go on", Heard("results"), "ok", TURN_COMPLETE]
+        script = [WaitFor("blob"), call("listen"), WaitFor("results"), "go on", WaitFor("results"), "ok", TURN_COMPLETE]
         live = Live(script, tools=[listen])
 
         def speak(event: Event, queue: LiveRequestQueue) -> None:
@@ -270,7 +274,7 @@ def test_a_tool_with_run_live_speaks_into_the_session() -> None:
                     tool_context.send_audio(audio(b"\7\0"))
 
     async def whole() -> None:
-        script = [Heard("content"), call("echo"), Heard("results"), "say it", Heard("blob"), TURN_COMPLETE]
+        script = [WaitFor("content"), call("echo"), WaitFor("results"), "say it", WaitFor("blob"), TURN_COMPLETE]
         live = Live(script, tools=[Echo()])
 
         def say(event: Event, queue: LiveRequestQueue) -> None:
@@ -301,14 +305,14 @@ def test_stop_streaming_ends_every_call_of_a_tool() -> None:
         stop = call("stop_streaming", "s1", function_name="watch")
         again = call("stop_streaming", "s2", function_name="watch")
         script = [
-            Heard("content"),
+            WaitFor("content"),
             call("watch", "c1"),
             call("watch", "c2"),
-            Heard("results", 4),
+            WaitFor("results", 4),
             stop,
-            Heard("results"),
+            WaitFor("results"),
             again,
-            Heard("results"),
+            WaitFor("results"),
             "ok",
             TURN_COMPLETE,
         ]
@@ -335,7 +339,7 @@ def test_nothing_runs_on_after_the_run(leaves: bool) -> None:
             ended.append("watch")
 
     async def whole() -> None:
-        script = [Heard("content"), call("watch"), Heard("results", 2), "ok", TURN_COMPLETE]
+        script = [WaitFor("content"), call("watch"), WaitFor("results", 2), "ok", TURN_COMPLETE]
         live = Live([*script, ValueError("bad frame")], tools=[watch])
         before = asyncio.all_tasks()
         if leaves:
@@ -358,7 +362,7 @@ def test_an_approval_is_asked_for_within_the_session_and_the_tool_runs_then() ->
         return {"wiped": what}
 
     async def whole() -> None:
-        script = [Heard("content"), call("wipe", what="disk"), Heard("results"), "it is gone", TURN_COMPLETE]
+        script = [WaitFor("content"), call("wipe", what="disk"), WaitFor("results"), "it is gone", TURN_COMPLETE]
         live = Live(script, tools=[FunctionTool(wipe, require_confirmation=True)])
 
         def approve(event: Event, queue: LiveRequestQueue) -> None:

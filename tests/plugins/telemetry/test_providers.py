@@ -118,7 +118,7 @@ def test_without_the_package_everything_composes_and_the_plugin_says_what_is_mis
 
 def test_with_the_package_the_plugin_is_on() -> None:
     assert telemetry.why_off() is None
-    assert compose("standard").registry.find(Observer, "telemetry").wanted is not None
+    assert compose("standard").registry.find(Observer, "telemetry").enabled is not None
     assert not compose("minimal").observers
 
 

@@ -9,13 +9,13 @@ from newel_types import lazy_exports
 if TYPE_CHECKING:
     from newel_adk.sessions.importer import import_sessions as import_sessions
     from newel_adk.sessions.layout import Choice as Choice
-    from newel_adk.sessions.report import Left as Left
     from newel_adk.sessions.report import Report as Report
+    from newel_adk.sessions.report import RowNote as RowNote
 
 _HERE = "newel_adk.sessions"
 _WHERE = {
     "Choice": f"{_HERE}.layout",
-    "Left": f"{_HERE}.report",
+    "RowNote": f"{_HERE}.report",
     "Report": f"{_HERE}.report",
     "import_sessions": f"{_HERE}.importer",
 }

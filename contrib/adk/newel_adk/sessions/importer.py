@@ -18,7 +18,7 @@ from newel.sessions.views import check_keys, check_names
 from newel_adk.sessions.calls import Calls
 from newel_adk.sessions.layout import Choice, Layout, layout_of
 from newel_adk.sessions.reading import Ready, RowReader, UnreadableError, seconds, state_of
-from newel_adk.sessions.report import Left, Report
+from newel_adk.sessions.report import Report, RowNote
 from newel_adk.sessions.sources import CHUNK, READERS, Reader, Source, opened
 from newel_kernel import BaseSessionService, ConfigurationError, Json, SessionError
 
@@ -152,7 +152,7 @@ class Importer:
             reason = (
                 f"event {writing.at + 1} in the store differs: the session was continued there, or is a different one"
             )
-            self.report.conflicts.append(Left.of("sessions", key, f"{reason}; nothing more was added to it"))
+            self.report.conflicts.append(RowNote.of("sessions", key, f"{reason}; nothing more was added to it"))
 
     def _count(self, writing: _Writing, version: int | None) -> None:
         if version is None:
@@ -227,16 +227,16 @@ class Importer:
                         yield errors
 
     def _repaired(self, key: Key, item: Ready, reason: str) -> None:
-        self.report.repaired.append(Left.of("events", (*key, item.event.id), reason))
+        self.report.repaired.append(RowNote.of("events", (*key, item.event.id), reason))
 
     def _unreadable(self, table: str, key: tuple[str, ...], reason: object) -> None:
-        self.report.unreadable.append(Left.of(table, key, reason))
+        self.report.unreadable.append(RowNote.of(table, key, reason))
 
     async def _look_for_orphans(self) -> None:
         async with self._source.reader() as reader:
             async for rows in reader.rows(self._layout.orphans(self._choice), self._choice.values()):
                 for row in rows:
-                    self.report.orphans.append(Left.of("events", row, "there is no such session"))
+                    self.report.orphans.append(RowNote.of("events", row, "there is no such session"))
 
     # --- state -----------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class RowNote:
     """A row that was not imported unchanged: its table and key, and why."""
 
     table: str
@@ -15,7 +15,7 @@ class Left:
     reason: str
 
     @classmethod
-    def of(cls, table: str, key: Iterable[object], reason: object) -> Left:
+    def of(cls, table: str, key: Iterable[object], reason: object) -> RowNote:
         """The entry for any key; bytes that are not UTF-8 become question marks."""
         return cls(table, tuple(_text(part) for part in key), _text(reason))
 
@@ -40,13 +40,13 @@ class Report:
     events_added: int = 0
     events_there: int = 0
     #: Rows that cannot be read; they are not in the store.
-    unreadable: list[Left] = field(default_factory=list)
+    unreadable: list[RowNote] = field(default_factory=list)
     #: Events of sessions that do not exist.
-    orphans: list[Left] = field(default_factory=list)
+    orphans: list[RowNote] = field(default_factory=list)
     #: Sessions whose events in the store are not the first events of the source's session.
-    conflicts: list[Left] = field(default_factory=list)
+    conflicts: list[RowNote] = field(default_factory=list)
     #: Calls that got an error as their result, and results without a call, which are left out.
-    repaired: list[Left] = field(default_factory=list)
+    repaired: list[RowNote] = field(default_factory=list)
     #: Fields of actions that this release does not know, and how many events have them.
     unknown_fields: dict[str, int] = field(default_factory=dict)
 

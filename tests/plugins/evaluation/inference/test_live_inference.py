@@ -16,7 +16,7 @@ from newel.evaluation.in_memory_eval_sets_manager import InMemoryEvalSetsManager
 from newel.evaluation.local_eval_service import LocalEvalService
 from newel.evaluation.metrics.scoring import answer_of
 from newel.evaluation.runs.options import RunOptions
-from newel.testing import CLOSED, TURN_COMPLETE, Heard, ScriptedLiveModel
+from newel.testing import CLOSED, TURN_COMPLETE, ScriptedLiveModel, WaitFor
 from newel_kernel import ConfigurationError, LlmResponse
 from newel_testkit.live import Close, GeminiLiveServer, Wait
 from newel_testkit.live import gemini_messages as says_gemini
@@ -43,12 +43,12 @@ def live(kit: Any, script: list[Any], *turns: Any, seconds: int = 5, **more: Any
 def test_each_message_is_a_turn_of_one_connection(kit: Any) -> None:
     usage = GenerateContentResponseUsageMetadata(prompt_token_count=7, candidates_token_count=3)
     script = [
-        Heard("content"),
+        WaitFor("content"),
         CALL,
-        Heard("results"),
+        WaitFor("results"),
         "x is a letter",
         LlmResponse(turn_complete=True, usage_metadata=usage),
-        Heard("content"),
+        WaitFor("content"),
         "hi there",
         TURN_COMPLETE,
     ]
@@ -69,12 +69,12 @@ def test_each_message_is_a_turn_of_one_connection(kit: Any) -> None:
 
 def test_what_is_spoken_is_judged_by_its_words(kit: Any) -> None:
     script = [
-        Heard("content"),
+        WaitFor("content"),
         Blob(data=b"\1\0" * 80, mime_type="audio/pcm;rate=24000"),
         says("hi ", finished=False),
         says("there", finished=False),
         TURN_COMPLETE,
-        Heard("content"),
+        WaitFor("content"),
         says("hi", finished=False),
         says("hi there"),
         TURN_COMPLETE,
@@ -88,7 +88,7 @@ def test_a_user_who_speaks_is_heard(kit: Any) -> None:
         sound = Blob(mime_type="audio/pcm;rate=16000", data=b"\2\0" * 16000)
         return LlmResponse(content=Content(role="model", parts=[Part(inline_data=sound)]))
 
-    script = [Heard("activity_end"), "hi there", TURN_COMPLETE]
+    script = [WaitFor("activity_end"), "hi there", TURN_COMPLETE]
     user = {"type": "llm_audio", "audio_model": kit.Judge(speech).address}
     unit, model = live(kit, script, kit.turn("hello", "hi there"), user_simulator_config=user)
     assert (unit.outcome, unit.result.error_message) == ("passed", None)
@@ -102,13 +102,17 @@ def test_a_user_who_speaks_is_heard(kit: Any) -> None:
 @pytest.mark.parametrize(
     ("script", "seconds", "error"),
     [
-        ([Heard("content"), "hi"], 1, "did not end its turn within 1 seconds"),
-        ([Heard("content"), LlmResponse(error_code="OVERLOAD", error_message="busy")], 5, "OVERLOAD: busy"),
+        ([WaitFor("content"), "hi"], 1, "did not end its turn within 1 seconds"),
+        ([WaitFor("content"), LlmResponse(error_code="OVERLOAD", error_message="busy")], 5, "OVERLOAD: busy"),
         ([RuntimeError("no such model")], 5, "no such model"),
-        ([Heard("content"), "hi there", TURN_COMPLETE, RuntimeError("gone")], 5, "gone"),
-        ([Heard("content"), "hi there", CLOSED], 5, "turn 1: the live connection ended before the agent had ended its"),
-        ([Heard("content"), "hi there", TURN_COMPLETE, Heard("content"), CLOSED], 5, "turn 2: the live connection"),
-        ([Heard("content"), "hi there", TURN_COMPLETE, CLOSED], 5, "turn 2: the live connection ended before the"),
+        ([WaitFor("content"), "hi there", TURN_COMPLETE, RuntimeError("gone")], 5, "gone"),
+        (
+            [WaitFor("content"), "hi there", CLOSED],
+            5,
+            "turn 1: the live connection ended before the agent had ended its",
+        ),
+        ([WaitFor("content"), "hi there", TURN_COMPLETE, WaitFor("content"), CLOSED], 5, "turn 2: the live connection"),
+        ([WaitFor("content"), "hi there", TURN_COMPLETE, CLOSED], 5, "turn 2: the live connection ended before the"),
     ],
 )
 def test_what_goes_wrong_fails_the_case(script: list[Any], seconds: int, error: str, kit: Any) -> None:
@@ -119,12 +123,12 @@ def test_what_goes_wrong_fails_the_case(script: list[Any], seconds: int, error: 
 
 
 def test_a_connection_may_end_once_all_is_said(kit: Any) -> None:
-    unit, _ = live(kit, [Heard("content"), "hi there", TURN_COMPLETE, CLOSED], kit.turn("hello", "hi there"))
+    unit, _ = live(kit, [WaitFor("content"), "hi there", TURN_COMPLETE, CLOSED], kit.turn("hello", "hi there"))
     assert (unit.outcome, unit.result.error_message) == ("passed", None)
 
 
 def test_the_last_agent_of_a_sequence_ends_the_run_and_its_turn(kit: Any) -> None:
-    script = [Heard("content"), FunctionCall(name="task_completed", args={}), Heard("results"), TURN_COMPLETE]
+    script = [WaitFor("content"), FunctionCall(name="task_completed", args={}), WaitFor("results"), TURN_COMPLETE]
     agent = SequentialAgent(name="steps", sub_agents=[kit.agent()])
     agent.sub_agents[0].model = ScriptedLiveModel(script)
     config = EvalConfig(criteria={"response_match_score": 0.0}, live_model_config=LiveModelConfig(timeout_seconds=5))
@@ -135,7 +139,7 @@ def test_the_last_agent_of_a_sequence_ends_the_run_and_its_turn(kit: Any) -> Non
 @pytest.mark.parametrize("nested", [False, True])
 @pytest.mark.parametrize("said", [[], ["hi "]])
 def test_the_task_of_an_agent_that_others_follow_ends_no_turn(kit: Any, said: list[str], nested: bool) -> None:
-    first = [Heard("content"), FunctionCall(name="task_completed", args={}), Heard("results"), TURN_COMPLETE]
+    first = [WaitFor("content"), FunctionCall(name="task_completed", args={}), WaitFor("results"), TURN_COMPLETE]
     steps = [
         LlmAgent(name=name, model=ScriptedLiveModel(script))
         for name, script in (("one", first), ("two", [*said, CLOSED]))
@@ -171,7 +175,7 @@ def test_a_service_that_goes_away_in_the_middle_of_a_turn_fails_the_case(
 
 def test_the_service_runs_live_where_it_is_asked_to(kit: Any) -> None:
     agent = kit.agent()
-    agent.model = ScriptedLiveModel([Heard("content"), "hi there", TURN_COMPLETE])
+    agent.model = ScriptedLiveModel([WaitFor("content"), "hi there", TURN_COMPLETE])
     manager = InMemoryEvalSetsManager()
     manager.store("demo", kit.eval_set(kit.case("a", kit.turn("hello"))))
     service = LocalEvalService(root_agent=agent, eval_sets_manager=manager)
