@@ -41,7 +41,7 @@ class Cache:
         client_of(url, patience)  # reports an invalid URL now
 
     async def read(self, keys: Sequence[str]) -> Sequence[bytes | None]:
-        """The values under the keys; None where there is no value."""
+        """The values under the keys; None if there is no value."""
         values = await self._answer(self._loops.get().client.mget(keys))
         if not isinstance(values, list) or len(values) != len(keys):
             return [None] * len(keys)

@@ -80,7 +80,7 @@ def _offer_of(agent: LlmAgent) -> Offer | None:
 
 
 def for_agent(agent: LlmAgent) -> RequestStep:
-    """The step that appends the instructions and declares the tool, where a target exists."""
+    """The step that appends the instructions and declares the tool, if a target exists."""
     offer = _offer_of(agent)
 
     def append(ctx: LlmContext, request: LlmRequest) -> None:
