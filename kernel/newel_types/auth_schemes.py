@@ -131,20 +131,20 @@ class OAuth2(SecurityBase):
 
 
 class ExtendedOAuth2(OAuth2):
-    """OAuth 2; end points that a flow leaves empty are found at `issuer_url`."""
+    """OAuth 2; endpoints that a flow leaves empty are found at `issuer_url`."""
 
     issuer_url: str | None = None
 
 
 class OpenIdConnect(SecurityBase):
-    """OpenID Connect; the end points are found at `openIdConnectUrl`."""
+    """OpenID Connect; the endpoints are found at `openIdConnectUrl`."""
 
     type_: SecuritySchemeType = SecuritySchemeType.openIdConnect
     openIdConnectUrl: str
 
 
 class OpenIdConnectWithConfig(SecurityBase):
-    """OpenID Connect with its end points."""
+    """OpenID Connect with its endpoints."""
 
     type_: SecuritySchemeType = SecuritySchemeType.openIdConnect
     authorization_endpoint: str

@@ -32,7 +32,7 @@ async def request_event(ctx: InvocationContext, requests: dict[str, AuthConfig],
 
 
 def request_event_now(ctx: InvocationContext, requests: dict[str, AuthConfig], *, role: str | None = None) -> Event:
-    """`request_event` for synchronous callers: end points are not looked up, and only this process keeps secrets."""
+    """`request_event` for synchronous callers: endpoints are not looked up, and only this process keeps secrets."""
     calls: list[FunctionCall] = []
     for waiting, config in requests.items():
         full, call = _request(ctx, requests, waiting, ctx.stash[CONFIGS].pop(waiting, config))

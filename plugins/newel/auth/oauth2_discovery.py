@@ -1,4 +1,4 @@
-"""Discovery: the end points of an authorization server, from its issuer or its OpenID configuration."""
+"""Discovery: the endpoints of an authorization server, from its issuer or its OpenID configuration."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class AuthorizationServerMetadata(BaseModel):
 
 
 async def with_end_points(scheme: AuthScheme, policy: Policy) -> AuthScheme:
-    """`scheme` with its end points, looked up if it has only the address that lists them."""
+    """`scheme` with its endpoints, looked up if it has only the address that lists them."""
     if isinstance(scheme, OpenIdConnect):
         metadata = await _read(scheme.openIdConnectUrl, policy)
         return OpenIdConnectWithConfig(
@@ -68,7 +68,7 @@ async def discover(issuer: str, policy: Policy) -> AuthorizationServerMetadata:
         problems.append(
             f"{place_of(url)} is the metadata of a different issuer"
         )  # or tokens would go to a foreign server
-    raise AuthConfigError(f"the issuer {place_of(issuer)} does not publish its end points: {'; '.join(problems)}")
+    raise AuthConfigError(f"the issuer {place_of(issuer)} does not publish its endpoints: {'; '.join(problems)}")
 
 
 async def _read(url: str, policy: Policy) -> AuthorizationServerMetadata:
@@ -80,7 +80,7 @@ async def _read(url: str, policy: Policy) -> AuthorizationServerMetadata:
         return AuthorizationServerMetadata.model_validate(json.loads(reply.body))
     except (UrlRefusedError, FetchError, ValidationError, ValueError) as error:
         why = str(error) if isinstance(error, (UrlRefusedError, FetchError)) else type(error).__name__
-        raise AuthConfigError(f"{place_of(url)} returns no end points ({why})") from None
+        raise AuthConfigError(f"{place_of(url)} returns no endpoints ({why})") from None
 
 
 def _lacks_end_points(scheme: ExtendedOAuth2) -> bool:
@@ -88,7 +88,7 @@ def _lacks_end_points(scheme: ExtendedOAuth2) -> bool:
 
 
 def _end_points(scheme: ExtendedOAuth2) -> list[tuple[BaseModel, str, str]]:
-    """(flow, field, value) of every end point of the declared flows."""
+    """(flow, field, value) of every endpoint of the declared flows."""
     flows = [flow for _, flow in scheme.flows if isinstance(flow, BaseModel)]
     return [(f, name, getattr(f, name)) for f in flows for name in ("authorizationUrl", "tokenUrl") if hasattr(f, name)]
 

@@ -17,7 +17,7 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
     recorded: bool = False
     #: Token endpoints allowed in addition to public ones over https: host names, host:port, addresses, networks.
     allow_hosts: list[str] = []
-    #: Time limit of one request to a token end point.
+    #: Time limit of one request to a token endpoint.
     seconds: float = Field(default=10.0, gt=0)
     #: credential_key -> the environment variable that holds the credential.
     environment: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Token end points: OAuth2 requests, made by Authlib, sent through the guard of outgoing requests."""
+"""Token endpoints: OAuth2 requests, made by Authlib, sent through the guard of outgoing requests."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class TokenClient(Protocol):
         """The URL at which the user consents, and the state in it."""
 
     def fetch_token(self, url: str, *, grant_type: str, **fields: object) -> Json:
-        """The answer of the token end point."""
+        """The answer of the token endpoint."""
 
     def refresh_token(self, url: str, refresh_token: str | None = None) -> Json:
         """Its answer to a refresh token."""
@@ -122,14 +122,14 @@ def grant_of(scheme: AuthScheme) -> OAuthGrantType | None:
 
 
 def token_url(scheme: AuthScheme) -> str:
-    """The token end point; raises AuthConfigError if the scheme names none."""
+    """The token endpoint; raises AuthConfigError if the scheme names none."""
     if isinstance(scheme, OpenIdConnectWithConfig):
         return scheme.token_endpoint
     flows = scheme.flows if isinstance(scheme, OAuth2) else None
     for flow in (flows.authorizationCode, flows.clientCredentials, flows.password) if flows is not None else ():
         if flow is not None and flow.tokenUrl:
             return flow.tokenUrl
-    raise AuthConfigError(f"the {type(scheme).__name__} scheme names no token end point")
+    raise AuthConfigError(f"the {type(scheme).__name__} scheme names no token endpoint")
 
 
 def client_of(oauth2: OAuth2Auth, policy: Policy, url: str = "", **options: object) -> TokenClient:
@@ -157,7 +157,7 @@ def client_of(oauth2: OAuth2Auth, policy: Policy, url: str = "", **options: obje
 def request_token(
     url: str, call: Callable[[], Json], error_type: type[CredentialExchangeError] = CredentialExchangeError
 ) -> Json:
-    """The tokens that `call` gets from the end point; a failure is an error without the request and the answer in it.
+    """The tokens that `call` gets from the endpoint; a failure is an error without the request and the answer in it.
 
     The failure itself is not chained: a server's answer, and a library's text about it, may hold a secret.
     """

@@ -17,7 +17,7 @@ from newel.code_executors.unsafe_local_code_executor import refuse_unsupported
 from newel_kernel import ConfigurationError, FeatureUnavailableError, InvocationContext
 
 _BUILT = "newel-code-executor:latest"
-#: The exit codes of ``timeout -s KILL`` after a time-out: its own, or the killed command's.
+#: The exit codes of ``timeout -s KILL`` after a timeout: its own, or the killed command's.
 _STOPPED = (124, 137)
 
 

@@ -205,7 +205,7 @@ class BaseRunner(KernelRunner):
                 claim.end()
 
     async def close(self, seconds: float = 10.0) -> None:
-        """Close the tree's toolsets and the plugins; one that hangs is left after its time-out."""
+        """Close the tree's toolsets and the plugins; one that hangs is left after its timeout."""
         await close_all(self.agent, self.plugins, seconds)
 
     async def __aenter__(self) -> Self:

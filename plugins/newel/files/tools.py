@@ -114,7 +114,7 @@ def _tool_of_code(place: Place, config: CodeConfig, value: object) -> object:
 
 
 def _read_refined(place: Place) -> Factory:
-    """A tool with a name, a confirmation, a time-out or an effect that the file sets."""
+    """A tool with a name, a confirmation, a timeout or an effect that the file sets."""
     assert isinstance(place.value, Mapping)
     options = {key: value for key, value in place.value.items() if key not in (SUBJECT, CONFIRMATION)}
     refinement = place.parsed(Refinement, options, also=(SUBJECT, CONFIRMATION))

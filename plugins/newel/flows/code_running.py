@@ -25,7 +25,7 @@ from newel_types import Content, Part
 
 #: The result of a call, or the error that it raised.
 Outcome: TypeAlias = tuple[object, BaseException | None]
-#: Seconds that an executor gets to keep its own time-out.
+#: Seconds that an executor gets to keep its own timeout.
 _GRACE = 5.0
 #: The input files and the results of an invocation.
 _SCRATCH = Key[Json]("code execution", dict)
@@ -87,7 +87,7 @@ class Execution:
         try:
             result, error = await off_loop(lambda: self._executor.execute_code(self._ctx, request), self._seconds)
         except TimeoutError:
-            problem = f"The code was given up: {kind} took longer than {self._seconds:g} seconds."
+            problem = f"The code was stopped: {kind} took longer than {self._seconds:g} seconds."
             return CodeExecutionResult(stderr=problem)
         if isinstance(error, FeatureUnavailableError):
             raise error  # for the developer: no other code would help the model

@@ -24,7 +24,7 @@ class Limits(Protocol):
 
     @property
     def timeout_seconds(self) -> float | None:
-        """For executors that have no time-out of their own."""
+        """For executors that have no timeout of their own."""
 
     @property
     def max_output(self) -> int:

@@ -23,7 +23,7 @@ Responses = AsyncGenerator[LlmResponse, None]
 
 
 class RemoteLlm(BaseLlm):
-    """A model behind a service. Implement `_answers`; time-outs, retries and the like wrap it."""
+    """A model behind a service. Implement `_answers`; timeouts, retries and the like wrap it."""
 
     #: The provider's name in addresses, errors, signatures and notices.
     provider: ClassVar[str]
@@ -60,13 +60,13 @@ class RemoteLlm(BaseLlm):
         self._notices.say(self.model_name(request), setting, text)
 
     def limits_for(self, request: LlmRequest) -> Limits:
-        """The limits of a call: the composition's or the model's own, with the request's time-out."""
+        """The limits of a call: the composition's or the model's own, with the request's timeout."""
         return request.stash.get(LIMITS, self.limits).for_call(request.http_options)
 
     def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> Responses:
         """See `BaseLlm`. A failure is a ModelError; closing the generator closes the connection's answer.
 
-        A call outside a composition has the default time-outs and retries.
+        A call outside a composition has the default timeouts and retries.
         """
         if llm_request.stash.get(POLICED, False):
             return self._answers(llm_request, stream)

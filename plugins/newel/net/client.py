@@ -145,7 +145,7 @@ def _length(body: Body | None) -> Mapping[str, str]:
 
 @contextmanager
 def _cut_off(connection: _Connection, seconds: float) -> Iterator[Callable[[], bool]]:
-    """Close `connection` at the end, and shut it down after `seconds`: a socket's time-out is for one read only."""
+    """Close `connection` at the end, and shut it down after `seconds`: a socket's timeout is for one read only."""
     fired = threading.Event()
 
     def shut() -> None:

@@ -17,7 +17,7 @@ Seconds = Annotated[float, Field(ge=0)]
 
 
 class Settings(BaseModel, extra="forbid", defer_build=True):
-    """Settings of the time-out. It ends what a hook awaits; a hook that blocks its thread cannot be ended."""
+    """Settings of the timeout. It ends what a hook awaits; a hook that blocks its thread cannot be ended."""
 
     #: Seconds that one call of a hook, or of an agent's callback, may take; 0: no limit, for a hook may ask a person.
     seconds: Seconds = 0.0

@@ -16,7 +16,7 @@ Seconds = Annotated[float, Field(ge=0)]
 
 
 class Settings(BaseModel, extra="forbid", defer_build=True):
-    """Settings of the time-out."""
+    """Settings of the timeout."""
 
     #: Seconds that a call may take; 0: no limit. A tool's own `timeout`, in seconds, replaces it.
     seconds: Seconds = 0.0

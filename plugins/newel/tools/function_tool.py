@@ -24,7 +24,7 @@ from newel_types import ATOMS, FunctionDeclaration
 SyncCall = Callable[[Callable[..., object], Json], object]
 _NAME = re.compile(r"[A-Za-z0-9_.:-]")
 _MOST = 128
-#: The threads for synchronous functions with a time-out: in the event loop nothing could end them.
+#: The threads for synchronous functions with a timeout: in the event loop nothing could end them.
 _THREADS = Pool()
 
 
@@ -36,7 +36,7 @@ class FunctionTool(BaseTool):
     `describe_parameters` tells the model all of the signature: the docstring's texts on parameters go into the schema,
     and so do the metadata of annotations, ``*args`` and ``**kwargs``. If it is None, the distribution decides.
     `timeout` is in seconds (0: none). The policy `tool_timeout`, which `standard` has, enforces it; without the policy
-    the tool does, and a synchronous function with a time-out runs in a thread.
+    the tool does, and a synchronous function with a timeout runs in a thread.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class FunctionTool(BaseTool):
         self._call: Callable[..., object] | None = None
         #: Seconds that a call may take, if the distribution has no policy that enforces them.
         self._limit: float = 0
-        #: Calls a synchronous function with a time-out, if the distribution has no threads for it.
+        #: Calls a synchronous function with a timeout, if the distribution has no threads for it.
         self._call_sync: SyncCall | None = None
         #: Further arguments of this call, which the model neither sees nor sets.
         self._injected: Json = {}

@@ -1,4 +1,4 @@
-"""Refinement: a tool under another name, with a confirmation, a time-out or an effect of its own."""
+"""Refinement: a tool under another name, with a confirmation, a timeout or an effect of its own."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Refinement(BaseModel):
     @classmethod
     def _finite(cls, timeout: float | None) -> float | None:
         if timeout is not None and not 0 <= timeout < math.inf:
-            raise ValueError("a time-out is a number of seconds, 0 for no limit")
+            raise ValueError("a timeout is a number of seconds, 0 for no limit")
         return timeout
 
     @field_validator("effect", mode="before")

@@ -19,7 +19,7 @@ class NodeInterruptedError(BaseException):
 
 
 class NodeTimeoutError(NewelError):
-    """A node took longer than its time-out."""
+    """A node took longer than its timeout."""
 
 
 class StateSchemaError(NewelError, ValueError):

@@ -81,7 +81,7 @@ class FunctionNode(BaseNode):
 
     @property
     def awaitable(self) -> bool:
-        """Whether calling it gives a coroutine, and awaiting that (without a time-out) is all there is to a run."""
+        """Whether calling it gives a coroutine, and awaiting that (without a timeout) is all there is to a run."""
         return not self._in_place and not self._generates and self.timeout is None
 
     @property

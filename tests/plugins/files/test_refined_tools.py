@@ -105,7 +105,7 @@ def test_confirmation_of_any_tool(folder: Any, entry: str, name: str, args: dict
     [
         ("{tool: tools.pay, require_confirmatoin: true}", "unknown key 'require_confirmatoin' in tools.0; did"),
         ("{tool: tools.pay, effect: once}", "tools.0.effect: there is no effect 'once'"),
-        ("{tool: tools.pay, timeout: -1}", "tools.0.timeout: a time-out is a number of seconds"),
+        ("{tool: tools.pay, timeout: -1}", "tools.0.timeout: a timeout is a number of seconds"),
         ("{tool: tools.pay, timeout: soon}", "tools.0.timeout: Input should be a valid number"),
         ("{tool: tools.pay, name: pay bill}", "tools.0.name: a tool's name has letters"),
         ("{tool: tools.pay, require_confirmation: 3}", "require_confirmation: true, false or a function as module"),

@@ -167,7 +167,7 @@ def test_an_answer_of_another_process_while_the_tool_runs_runs_nothing(
                 answer_elsewhere,
                 resumable=resumable,
                 claims=claims,
-                distribution="adk",  # no time-out: a process takes its time to start
+                distribution="adk",  # no timeout: a process takes its time to start
             )
             await send(runner, "s", "go")
             requests = list(await unanswered(store, "s"))

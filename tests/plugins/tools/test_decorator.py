@@ -40,7 +40,7 @@ def test_a_name_and_a_timeout() -> None:
     [
         ({"timout": 3}, "@tool has no option 'timout'; did you mean 'timeout'?"),
         ({"effect": "pur"}, "@tool(effect='pur'): there is no effect 'pur'; did you mean 'pure'?"),
-        ({"timeout": -1}, "@tool(timeout=-1): a time-out is a number of seconds, 0 for no limit"),
+        ({"timeout": -1}, "@tool(timeout=-1): a timeout is a number of seconds, 0 for no limit"),
         ({"timeout": "soon"}, "@tool(timeout='soon'): Input should be a valid number"),
         ({"name": "make tea"}, "@tool(name='make tea'): a tool's name has letters, digits"),
         ({"require_confirmation": "maybe"}, "@tool(require_confirmation='maybe'):"),

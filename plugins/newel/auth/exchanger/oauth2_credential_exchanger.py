@@ -25,7 +25,7 @@ from newel_types import AuthCredential, AuthScheme, OAuth2Auth, OAuthGrantType
 
 
 class OAuth2CredentialExchanger(BaseCredentialExchanger):
-    """Asks the token end point of the scheme, as far as `policy` allows."""
+    """Asks the token endpoint of the scheme, as far as `policy` allows."""
 
     def __init__(self, policy: Policy = DEFAULT_POLICY) -> None:
         self._policy = policy
@@ -76,7 +76,7 @@ def _scope(scheme: AuthScheme) -> str | None:
 def check_id_token(oauth2: OAuth2Auth, url: str) -> None:
     """Raise if an ID token is for another client, or answers another request.
 
-    Its signature is not checked: it came straight from the token end point, over TLS (OpenID Connect Core 3.1.3.7).
+    Its signature is not checked: it came straight from the token endpoint, over TLS (OpenID Connect Core 3.1.3.7).
     """
     if not oauth2.id_token or not oauth2.nonce:
         return

@@ -23,7 +23,7 @@ from newel_types import AuthCredential, AuthScheme
 
 
 class OAuth2CredentialRefresher(BaseCredentialRefresher):
-    """Asks the token end point of the scheme, as far as `policy` allows."""
+    """Asks the token endpoint of the scheme, as far as `policy` allows."""
 
     def __init__(self, policy: Policy = DEFAULT_POLICY) -> None:
         self._policy = policy

@@ -159,7 +159,7 @@ def build_auth_request_event(
 ) -> Event:
     """The event that asks the user for each credential, by the id of the call that waits for it.
 
-    What the answer needs and must not be stored is kept in this process only, and a scheme that names no end points
+    What the answer needs and must not be stored is kept in this process only, and a scheme that names no endpoints
     is not looked up: the plugin `auth`, which can wait, does both. Raises AuthConfigError for an incomplete config.
     """
     event = auth.request_event_now(invocation_context, auth_requests, role=role)

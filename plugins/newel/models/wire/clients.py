@@ -135,7 +135,7 @@ def _bounded(http: ModuleType) -> Callable[[Any, Service, Limits], Any]:
 
 
 def _bound_time(request: Any, times: Mapping[str, float | None]) -> None:
-    """Give a request its time-outs if the SDK set none."""
+    """Give a request its timeouts if the SDK set none."""
     if not any((request.extensions.get("timeout") or {}).values()):
         request.extensions = {**request.extensions, "timeout": times}
 

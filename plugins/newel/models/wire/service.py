@@ -84,7 +84,7 @@ class Service:
         )
 
     def too_slow(self, what: str) -> ModelError:
-        """A time-out; `what` took too long."""
+        """A timeout; `what` took too long."""
         return self._error(
             f"{self.who} was too slow: {what}", "TIMEOUT", remedy="raise http_options.timeout (milliseconds)"
         )

@@ -50,7 +50,7 @@ class WebSocket(Protocol):
         """Wait until it is closed."""
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
-        """Close with a handshake, for which the socket has a time-out."""
+        """Close with a handshake, for which the socket has a timeout."""
 
 
 def check_websockets(model: str) -> None:
@@ -146,7 +146,7 @@ class LiveSocket:
 
     @asynccontextmanager
     async def closing(self) -> AsyncIterator[None]:
-        """Cut the connection if it is not closed in time: the library's own time-out begins once all is written."""
+        """Cut the connection if it is not closed in time: the library's own timeout begins once all is written."""
         self.over = True
         cut = asyncio.get_running_loop().call_later(CLOSE_TIMEOUT, self._transport.abort)
         try:

@@ -1,4 +1,4 @@
-"""The client: faults, time-outs, connections, and what it needs before the first request."""
+"""The client: faults, timeouts, connections, and what it needs before the first request."""
 
 from __future__ import annotations
 

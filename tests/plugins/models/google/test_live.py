@@ -657,7 +657,7 @@ def test_a_service_that_has_stalled_is_left_before_the_library_would(server: Gem
         return len(ticks), time.perf_counter() - start
 
     ticks, seconds = asyncio.run(run())
-    # Its own time-out, of ten seconds, begins once all is written; ours is one.
+    # Its own timeout, of ten seconds, begins once all is written; ours is one.
     assert ticks * 0.02 < 2
     assert seconds < 10
 
