@@ -78,7 +78,7 @@ def _clean(ctx: InvocationContext, masker: Masker) -> dict[int, Content]:
 
 @hookimpl
 def register_settings() -> type[BaseModel]:
-    """The settings."""
+    """The class of the plugin's settings."""
     return Settings
 
 

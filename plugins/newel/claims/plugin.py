@@ -39,7 +39,7 @@ async def _after(
 
 @hookimpl
 def register_settings() -> type[BaseModel]:
-    """The settings."""
+    """The class of the plugin's settings."""
     return Settings
 
 

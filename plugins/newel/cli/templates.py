@@ -103,7 +103,7 @@ async def run(ctx: InvocationContext, request: LlmRequest) -> None:
 
 @hookimpl
 def register_settings() -> type[BaseModel]:
-    """The settings."""
+    """The class of the plugin's settings."""
     return Settings
 
 

@@ -27,7 +27,7 @@ class Resumability(Protocol):
 
     @property
     def is_resumable(self) -> bool:
-        """Whether they do."""
+        """Whether invocations can be resumed."""
 
 
 class InvocationContext(KernelInvocationContext):

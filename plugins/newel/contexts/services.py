@@ -97,4 +97,4 @@ class ResumabilityConfig(Protocol):
 
     @property
     def is_resumable(self) -> bool:
-        """Whether they do."""
+        """Whether invocations can be resumed."""

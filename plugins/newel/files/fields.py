@@ -91,7 +91,7 @@ def read_model(place: Place) -> Factory:
 
 
 def read_text(place: Place) -> Factory:
-    """A text."""
+    """Read a string."""
     return Constant(place.text())
 
 

@@ -25,7 +25,7 @@ def ref(name: str) -> Shape:
 
 
 def several(shape: Shape) -> Shape:
-    """A list."""
+    """A list of values of `shape`."""
     return {"type": "array", "items": shape}
 
 

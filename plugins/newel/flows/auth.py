@@ -93,7 +93,7 @@ def on_tool_error_callback(tool: BaseTool, tool_args: Json, tool_context: Contex
 
 @hookimpl
 def register_settings() -> type[BaseModel]:
-    """The settings."""
+    """The class of the plugin's settings."""
     return Settings
 
 

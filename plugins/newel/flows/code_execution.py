@@ -56,7 +56,7 @@ def applies_to(agent: LlmAgent) -> bool:
 
 @hookimpl
 def register_settings() -> type[BaseModel]:
-    """The settings."""
+    """The class of the plugin's settings."""
     return Settings
 
 

@@ -125,7 +125,7 @@ def insertion_point(contents: SharedContents) -> int:
 
 @hookimpl
 def register_settings() -> type[BaseModel]:
-    """The settings."""
+    """The class of the plugin's settings."""
     return Settings
 
 

@@ -110,7 +110,7 @@ def static_content(static: object) -> Content:
 
 @hookimpl
 def register_settings() -> type[BaseModel]:
-    """The settings."""
+    """The class of the plugin's settings."""
     return Settings
 
 

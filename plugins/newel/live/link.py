@@ -47,7 +47,7 @@ class Link:
         self._arrivals: Sequence[InStep] = ()
 
     def start(self) -> None:
-        """Begin."""
+        """Start the tasks of the connection."""
         steps = [one.make(self.session) for one in self.session.ctx.composition.registry.all(LiveIn) if one.arriving]
         self._arrivals = [step for step in steps if step is not None]
         self._task = seam.spawn(self._run(), name="live connection")

@@ -61,7 +61,7 @@ def register_epilogues() -> list[Epilogue]:
 
 @hookimpl
 def register_settings() -> type[Settings]:
-    """The settings."""
+    """The class of the plugin's settings."""
     return Settings
 
 

@@ -38,7 +38,7 @@ class _Items(deque[LiveRequest | Blob]):
     """The waiting inputs: requests, and blobs on their own (most of them)."""
 
     def qsize(self) -> int:
-        """How many."""
+        """The number of requests that wait."""
         return len(self)
 
 

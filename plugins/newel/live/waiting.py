@@ -44,7 +44,7 @@ class OneAtATime:
         return True
 
     async def enter(self) -> None:
-        """Enter, in order."""
+        """Wait until it is this caller's turn, in order of arrival."""
         if self.enter_now():
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()

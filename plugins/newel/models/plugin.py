@@ -13,7 +13,7 @@ from newel_kernel import Kind, hookimpl
 
 @hookimpl
 def register_settings() -> type[BaseModel]:
-    """The settings."""
+    """The class of the plugin's settings."""
     return Settings
 
 

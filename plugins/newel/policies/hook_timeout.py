@@ -56,7 +56,7 @@ def within(bound: Bound, seconds: float) -> Bound:
 
 @hookimpl
 def register_settings() -> type[BaseModel]:
-    """The settings."""
+    """The class of the plugin's settings."""
     return Settings
 
 

@@ -74,7 +74,7 @@ def _clean(call: FunctionCall) -> None:
 
 @hookimpl
 def register_settings() -> type[BaseModel]:
-    """The settings."""
+    """The class of the plugin's settings."""
     return Settings
 
 

@@ -117,7 +117,7 @@ def _secrets_of(context: Context) -> Mask | None:
 
 @hookimpl
 def register_settings() -> type[BaseModel]:
-    """The settings."""
+    """The class of the plugin's settings."""
     return Settings
 
 

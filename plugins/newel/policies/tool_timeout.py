@@ -57,7 +57,7 @@ def _limit(tool: BaseTool, settings: Settings) -> tuple[float, str]:
 
 @hookimpl
 def register_settings() -> type[BaseModel]:
-    """The settings."""
+    """The class of the plugin's settings."""
     return Settings
 
 

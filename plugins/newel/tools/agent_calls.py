@@ -71,7 +71,7 @@ async def _leftovers(ctx: InvocationContext, results: Counter[str | None]) -> As
 
 @hookimpl
 def register_settings() -> type[BaseModel]:
-    """The settings."""
+    """The class of the plugin's settings."""
     return Settings
 
 

@@ -75,7 +75,7 @@ _CLASSES: dict[str, Callable[..., BaseTool]] = {
 
 @hookimpl
 def register_settings() -> type[BaseModel]:
-    """The settings."""
+    """The class of the plugin's settings."""
     return Settings
 
 

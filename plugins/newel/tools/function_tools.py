@@ -22,7 +22,7 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
 
 @hookimpl
 def register_settings() -> type[BaseModel]:
-    """The settings."""
+    """The class of the plugin's settings."""
     return Settings
 
 

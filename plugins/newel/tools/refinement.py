@@ -166,7 +166,7 @@ class _RefinedToolset(BaseToolset):
         await self._toolset.process_llm_request(tool_context=tool_context, llm_request=llm_request)
 
     def get_auth_config(self) -> AuthConfig | None:
-        """The toolset's own."""
+        """What the wrapped toolset needs."""
         return self._toolset.get_auth_config()
 
     async def close(self) -> None:

@@ -40,7 +40,7 @@ class GoogleSearchTool(ServerTool):
         self.model = model
 
     def declare(self, context: ReadonlyContext) -> Tool:
-        """The search."""
+        """The declaration of the search."""
         return Tool(google_search=GoogleSearch())
 
     async def process_llm_request(self, *, tool_context: Context, llm_request: LlmRequest) -> None:
@@ -57,7 +57,7 @@ class EnterpriseWebSearchTool(ServerTool):
         super().__init__(name="enterprise_web_search", description="Compliant web search by the model's service.")
 
     def declare(self, context: ReadonlyContext) -> Tool:
-        """The search."""
+        """The declaration of the search."""
         return Tool(enterprise_web_search=EnterpriseWebSearch())
 
 
@@ -79,7 +79,7 @@ class GoogleMapsGroundingTool(ServerTool):
         super().__init__(name="google_maps", description="Grounding in map data by the model's service.")
 
     def declare(self, context: ReadonlyContext) -> Tool:
-        """The grounding."""
+        """The declaration of the grounding."""
         return Tool(google_maps=GoogleMaps())
 
 
@@ -90,7 +90,7 @@ class CodeExecutionTool(ServerTool):
         super().__init__(name="code_execution", description="Code execution by the model's service.")
 
     def declare(self, context: ReadonlyContext) -> Tool:
-        """The code execution."""
+        """The declaration of the code execution."""
         return Tool(code_execution=ToolCodeExecution())
 
 
@@ -131,7 +131,7 @@ class VertexAiSearchTool(ServerTool):
         return VertexAISearch.model_validate(fields)
 
     def declare(self, context: ReadonlyContext) -> Tool:
-        """The search."""
+        """The declaration of the search."""
         return Tool(retrieval=Retrieval(vertex_ai_search=self._build_vertex_ai_search_config(context)))
 
 

@@ -22,7 +22,7 @@ def interrupted(ctx: InvocationContext, tools: Mapping[str, BaseTool]) -> Awaita
 
 @hookimpl
 def register_turn_policies() -> list[TurnPolicy]:
-    """The one policy."""
+    """The policy `turns`."""
     return [
         TurnPolicy(
             enter=enter,

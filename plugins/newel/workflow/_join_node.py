@@ -21,7 +21,7 @@ class JoinNode(BaseNode):
 
     @property
     def starts_nodes(self) -> bool:
-        """No."""
+        """False: its code never runs other nodes."""
         return False
 
     async def _run_impl(self, *, ctx: NodeContext, node_input: object) -> AsyncGenerator[object, None]:

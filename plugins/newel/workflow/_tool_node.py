@@ -22,7 +22,7 @@ class ToolNode(BaseNode):
 
     @property
     def starts_nodes(self) -> bool:
-        """No."""
+        """False: its code never runs other nodes."""
         return False
 
     async def _run_impl(self, *, ctx: NodeContext, node_input: Any) -> AsyncGenerator[object, None]:

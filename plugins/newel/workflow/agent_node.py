@@ -44,7 +44,7 @@ class AgentNode(BaseNode):
 
     @property
     def starts_nodes(self) -> bool:
-        """No."""
+        """False: its code never runs other nodes."""
         return False
 
     @property

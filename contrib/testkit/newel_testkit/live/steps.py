@@ -25,7 +25,7 @@ class Step(Protocol):
     """Something that a service does."""
 
     async def play(self, connection: Connection) -> None:
-        """Do it."""
+        """Perform the step."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ class _Contents:
         self._answered: set[int] = set()
 
     def losses(self, contents: list[Content]) -> Iterator[Loss]:
-        """What is lost."""
+        """What the request or the answer has lost."""
         for content in contents:
             role: Literal["user", "model"] = "model" if content.role == "model" else "user"
             for part in content.parts or ():

@@ -42,7 +42,7 @@ class Scored(Protocol):
 
     @property
     def score(self) -> float | None:
-        """1 is good."""
+        """The score; 1 is the best."""
 
 
 def majority(samples: Sequence[S]) -> S:

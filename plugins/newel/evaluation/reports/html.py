@@ -21,7 +21,7 @@ _TEMPLATE = "page.html"
 
 
 def write(report: Report) -> str:
-    """The report."""
+    """The report as text."""
     data = json.dumps(_data(report), ensure_ascii=False, default=str)
     # Only these characters could end a script element or begin a comment in it.
     data = data.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

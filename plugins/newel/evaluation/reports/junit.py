@@ -13,7 +13,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 
 def write(report: Report) -> str:
-    """The report."""
+    """The report as text."""
     by_set: dict[str, list[UnitResult]] = {}
     for unit in report.units:
         by_set.setdefault(unit.key[0], []).append(unit)

@@ -8,7 +8,7 @@ from newel.evaluation.runs.report import Report
 
 
 def write(report: Report) -> str:
-    """The report."""
+    """The report as text."""
     rows = []
     for unit in report.units:
         row = {

@@ -10,7 +10,7 @@ from newel.evaluation.runs.units import ERROR, FAILED, XPASSED
 
 
 def write(report: Report) -> str:
-    """The report."""
+    """The report as text."""
     summary = summary_of(report.units)
     lines = [f"# Evaluation {report.run_id}", "", "| set | passed | failed | of these not evaluated | skipped |"]
     lines += ["|---|--:|--:|--:|--:|"]

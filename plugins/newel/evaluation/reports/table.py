@@ -14,7 +14,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write(report: Report) -> str:
-    """The report."""
+    """The report as text."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(("eval_set_id", "eval_id", "repeat", "outcome", "metric_name", *COLUMNS))

@@ -70,7 +70,7 @@ class Accounts(EvalBaseModel):
 
     @property
     def tokens(self) -> int:
-        """All tokens."""
+        """The number of all tokens."""
         return sum(one.tokens for one in self.roles.values())
 
 

@@ -38,7 +38,7 @@ class Sdk(Protocol):
     """
 
     async def post(self, path: str, **options: Any) -> Any:
-        """One request."""
+        """Send one request."""
 
 
 Connection: TypeAlias = tuple[Sdk, Any, Service]

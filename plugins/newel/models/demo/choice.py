@@ -31,7 +31,7 @@ class Profile:
 
     @property
     def all(self) -> frozenset[str]:
-        """Every stem."""
+        """The stems of all its words."""
         return self.name | self.description | self.parameters
 
 

@@ -153,7 +153,7 @@ class OfflineConnection(BaseLlmConnection):
             raise ConnectionLostError(f"the live connection to {self._model.model!r} is closed", 1000)
 
     async def close(self) -> None:
-        """Close."""
+        """Close the connection: `receive` returns."""
         if not self._closed:
             self._closed = True
             self._turns.put_nowait(None)

@@ -11,7 +11,7 @@ class ItemHistory(History):
     """The items that both APIs have in common."""
 
     def call_item(self, call: FunctionCall) -> Json:
-        """A call."""
+        """The item of a function call."""
         fields = {"call_id": self.call_id(call), "name": self.name(call), "arguments": as_json(call.args or {})}
         return {"type": "function_call", **fields}
 
@@ -24,5 +24,5 @@ class ItemHistory(History):
         return {"type": "message", "role": "user", "content": parts}
 
     def text(self, text: str) -> Json:
-        """A text."""
+        """The content item of a text."""
         return {"type": "input_text", "text": text}

@@ -67,7 +67,7 @@ class Medium:
 
     @property
     def base64(self) -> str:
-        """The inline bytes."""
+        """The inline bytes, encoded."""
         return base64.b64encode(self.data or b"").decode()
 
     @property

@@ -97,17 +97,17 @@ class PolicedLlm(BaseLlm):
 
     @property
     def networked(self) -> bool:  # type: ignore[override]
-        """The model's."""
+        """As the wrapped model says."""
         return self.inner.networked
 
     @property
     def capabilities(self) -> ModelCapabilities:  # type: ignore[override]
-        """The model's."""
+        """As the wrapped model says."""
         return self.inner.capabilities
 
     @property
     def provider_name(self) -> str:  # type: ignore[override]
-        """The model's."""
+        """As the wrapped model says."""
         return self.inner.provider_name
 
     def generate_content_async(

@@ -45,7 +45,7 @@ def _next(others: _Others, error: Exception, begun: bool) -> Again | None:
 
 @hookimpl
 def register_settings() -> type[BaseModel]:
-    """The settings."""
+    """The class of the plugin's settings."""
     return Settings
 
 

@@ -108,7 +108,7 @@ def retrying(settings: Settings) -> ModelPolicy:
 
 @hookimpl
 def register_settings() -> type[BaseModel]:
-    """The settings."""
+    """The class of the plugin's settings."""
     return Settings
 
 

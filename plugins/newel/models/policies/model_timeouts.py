@@ -103,7 +103,7 @@ def _size(response: LlmResponse) -> int:
 
 @hookimpl
 def register_settings() -> type[BaseModel]:
-    """The settings."""
+    """The class of the plugin's settings."""
     return Settings
 
 

@@ -64,7 +64,7 @@ class Gate:
 
 @hookimpl
 def register_settings() -> type[BaseModel]:
-    """The settings."""
+    """The class of the plugin's settings."""
     return Settings
 
 

@@ -219,7 +219,7 @@ class SqliteWriter:
         self.database.before_fork()
 
     def after_fork_in_parent(self) -> None:
-        """Continue."""
+        """Continue in the parent process, which the fork does not change."""
         self.database.after_fork_in_parent()
         self._gate.release()
 

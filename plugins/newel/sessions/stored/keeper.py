@@ -140,7 +140,7 @@ class Keeper:
         self._renewal.before_fork()
 
     def after_fork_in_parent(self) -> None:
-        """Continue."""
+        """Continue in the parent process, which the fork does not change."""
         self._working.release()
 
     def after_fork_in_child(self) -> None:

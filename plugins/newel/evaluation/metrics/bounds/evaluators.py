@@ -77,7 +77,7 @@ class MaxToolCalls(BoundEvaluator):
     unit: ClassVar[str] = "tool calls"
 
     def figure(self, turns: Sequence[Invocation]) -> float:
-        """The calls."""
+        """The number of tool calls."""
         return float(sum(len(get_all_tool_calls(turn.intermediate_data)) for turn in turns))
 
 

@@ -87,7 +87,7 @@ class TokenUsageEvaluator(CountEvaluator):
     """`token_usage_v1`: a turn without usage counts as 0 in the mean."""
 
     def count(self, turn: Invocation) -> float | None:
-        """All tokens."""
+        """The number of all tokens."""
         used = get_all_usage_metadata(turn.intermediate_data)
         return float(sum(one.total_token_count or 0 for one in used)) if used else None
 

@@ -85,7 +85,7 @@ class Messages(History):
         return {"role": "user", "content": only["text"] if only.get("type") == "text" else parts}
 
     def text(self, text: str) -> Json:
-        """A text."""
+        """The content item of a text."""
         return {"type": "text", "text": text}
 
     def medium(self, medium: Medium) -> Json | None:
