@@ -36,7 +36,7 @@ _CONTINUE = f"{__name__}.continue"
 _BUILT_IN = Path(str(distributions.__file__)).parent
 
 #: What looks into a store makes a conversation's store, so it lies above this module.
-_in_store = deferred("newel.cli.stored", "in_store")
+_in_store = deferred("newel.cli.agent_sessions", "in_store")
 
 Function = Callable[..., Any]
 

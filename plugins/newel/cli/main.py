@@ -14,7 +14,7 @@ from newel_types import deferred
 _load_keys = deferred("newel.cli.key_store", "load")
 _start = deferred("newel.cli.startup", "start")
 _cli = deferred("newel.cli.group", "cli")
-_leave = deferred("newel.cli.leaving", "leave")
+_exit_process = deferred("newel.cli.exit", "exit_process")
 
 
 def main() -> None:
@@ -22,7 +22,7 @@ def main() -> None:
     try:
         _main()
     except SystemExit as ended:
-        _leave()(ended)
+        _exit_process()(ended)
     except KeyboardInterrupt:  # while it started
         sys.exit("Aborted!")
 

@@ -90,7 +90,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceTable(Stage):
-    """Prices of models. `price` returns the price for a model's name, or None where the table has none."""
+    """Prices of models. `price` returns the price for a model's name, or None if the table has none."""
 
     price: Callable[[str], Price | None]
     description: str = ""

@@ -29,7 +29,7 @@ def brought_by(name: str) -> str:
     """The installed plugin that provides a metric which this folder's distribution leaves out; empty: none does."""
     try:
         owned = evaluation_composition("standard").registry.owned(Metric)
-    except CompositionError:  # what is wrong with it is no answer to this question
+    except CompositionError:  # what is wrong with it does not answer this question
         return ""
     if name not in owned:
         return ""

@@ -144,7 +144,7 @@ def before(ctx: InvocationContext, request: LlmRequest) -> Awaitable[list[Event]
 
 
 async def close(ctx: InvocationContext, error: BaseException | None) -> list[Event]:
-    """Answer what this invocation leaves open, as it did not end by itself."""
+    """Answer what this invocation leaves open, because it did not end by itself."""
     cancelled = isinstance(error, (CancelledError, GeneratorExit))
     why = CANCELLED if cancelled else f"The run failed before the tool call had a result ({type(error).__name__})."
     calls = dict(_open_calls(ctx.session).calls)
