@@ -121,6 +121,22 @@ def test_the_order_is_the_same_however_the_packages_are_found(data: st.DataObjec
     assert len(outcomes) == 1
 
 
+@given(st.data())
+def test_without_anchors_the_short_way_gives_what_ordering_gives(data: st.DataObject) -> None:
+    pool = st.sampled_from(["a", "b", "c", "d", "e"])
+    stages = [owned(name) for name in data.draw(st.lists(pool, max_size=5))]
+    listed = data.draw(st.lists(pool, max_size=4))
+    kind = Kind(Step, register_steps, order="steps", open_ended=data.draw(st.booleans()))
+    anchored = sorted((one._replace(anchored=kind.open_ended) for one in stages), key=lambda one: str(one.item.name))
+    outcomes: list[Any] = []
+    for order in (lambda: arrange(kind, listed, stages, {}), lambda: order_chain("steps", listed, anchored, {})):
+        try:
+            outcomes.append(order())
+        except CompositionError as error:
+            outcomes.append(error.problems)
+    assert outcomes[0] == outcomes[1]
+
+
 def nothing(*_: Any) -> None:
     """Does nothing."""
 

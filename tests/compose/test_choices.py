@@ -111,7 +111,8 @@ class TestReplace:
         composed = compose(extending("standard", f"replace: {{{key}: mine}}"), plugins=[mine])
         other = compose("standard", plugins=[providing("mine", request_processors=[neighbour])])
         assert chains(composed) == chains(other)
-        assert next(one for one in composed.placed["request_chain"] if one.stage.name == "contents").plugin == "mine"
+        place = next(one for one in composed.placed["request_chain"] if one.stage.name == "contents")
+        assert (place.plugin, place.why) == ("mine", "distribution, in place of that of 'contents'")
         record = next(one for one in composed.plugins if one.name == "contents")
         assert record.left_out == ("request_processors/contents: the plugin 'mine' replaces it",)
 

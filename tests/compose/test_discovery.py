@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from importlib.metadata import distributions
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newel.tools.kinds import ToolFactory
-from newel_compose import compose, load, select_distribution
+from newel_compose import compose, load, place_of, select_distribution
 from newel_compose._internal import discovery
 from newel_compose._internal.discovery import check_named, distribution_files, installed, scan
 from newel_kernel import CompositionError, ConfigurationError, PluginLoadError
@@ -286,3 +287,22 @@ class TestScans:
                 if swapped:
                     sys.path[0], sys.path[1] = sys.path[1], sys.path[0]
                 assert scan() == discovery._read(list(distributions()), ())
+
+
+def test_an_error_is_placed_in_the_code_that_a_runtime_called_whatever_the_runtime_is_called(site: Any) -> None:
+    package = site.path / "site-packages"
+    for name, hides in (("fake_runtime", "__tracebackhide__ = True"), ("fake_library", "")):
+        (package / name).mkdir(parents=True)
+        (package / name / "__init__.py").write_text(f"{hides}\ndef call(f):\n    return f()\n")
+    (package / "fake_mine").mkdir()
+    (package / "fake_mine" / "__init__.py").write_text("def fail():\n    raise ValueError('boom')\n")
+    sys.path.insert(0, str(package))
+    try:
+        runtime, library, mine = map(importlib.import_module, ("fake_runtime", "fake_library", "fake_mine"))
+    finally:
+        sys.path.remove(str(package))
+    for caller, place in ((runtime, " (__init__.py:2 in fail)"), (library, " (__init__.py:3 in call)")):
+        with pytest.raises(ValueError, match="boom") as caught:
+            caller.call(mine.fail)
+        assert caught.tb.tb_next is not None
+        assert place_of(caught.value.with_traceback(caught.tb.tb_next)) == place  # without the frame of this test

@@ -55,3 +55,12 @@ def test_a_group_of_our_prefix_that_nobody_asks_for_makes_no_name_known(site: An
     site.install("newel-tea", plugins={"tea": "fake_tea"}, group="house.teas", fake_tea="")
     path = extending("adk", "disable: [tea]")
     assert "tea" not in [record.name for record in compose(path, groups=("house.teas",)).plugins]
+
+
+def test_a_group_counts_if_a_package_that_ships_distributions_has_plugins_in_it(site: Any, extending: Any) -> None:
+    """Whatever that package's name is: no product has a right that others have not."""
+    site.install(
+        "house", plugins={"odd": "fake_odd"}, group="newel.oddities", distributions={"x": "fake_x"}, fake_odd=""
+    )
+    site.install("guest", plugins={"odder": "fake_odd"}, group="newel.oddities")
+    compose(extending("adk", "disable: [odd, odder]"))

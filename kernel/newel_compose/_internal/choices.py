@@ -13,7 +13,7 @@ from typing import Any
 
 from newel_compose._internal.distribution import Distribution
 from newel_compose._internal.manager import Manager
-from newel_compose._internal.ordering import Owned
+from newel_compose._internal.ordering import Owned, Placed
 from newel_kernel import Kind, Stage, did_you_mean
 
 
@@ -43,6 +43,8 @@ class Choices:
                 self._provided[plugin].update(name for hook in hooks for name in self._names.get(hook, ()))
         #: The keys under `replace` that have replaced something.
         self._used: set[str] = set()
+        #: Hook and name of an item that replaces another one -> the plugin of the latter.
+        self._replaced: dict[tuple[str, str], str] = {}
         #: Plugin -> what is left out of it, each with the reason.
         self.left_out: dict[str, list[str]] = {}
 
@@ -81,12 +83,23 @@ class Choices:
                 self._used.add(key)
         old = {one.item.name: one for one in reversed(owned) if new.get(one.item.name, one).plugin != one.plugin}
         for one in old.values():
+            self._replaced[hook, one.item.name] = one.plugin
             self._leave_out(hook, one.plugin, one.item.name, f"the plugin {new[one.item.name].plugin!r} replaces it")
         return [
             _in_place(one, old.get(one.item.name), one.item.name in spine) if new.get(one.item.name) is one else one
             for one in owned
             if new.get(one.item.name, one).plugin == one.plugin
         ]
+
+    def explained(self, hook: str, placed: tuple[Placed, ...]) -> tuple[Placed, ...]:
+        """The stages of an order; those that replace another one say so."""
+        if not self._replaced:
+            return placed
+        olds = [self._replaced.get((hook, one.stage.name)) for one in placed]
+        return tuple(
+            one._replace(why=f"{one.why}, in place of that of {old!r}") if old is not None else one
+            for one, old in zip(placed, olds, strict=True)
+        )
 
     def problems(self, replacing: Collection[str]) -> Iterator[str]:
         """What is disabled or replaced and does not exist; `replacing` are the plugins that could replace something."""

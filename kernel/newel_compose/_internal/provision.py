@@ -61,11 +61,12 @@ def provide(
             if not kind.order or len(by_name[kind.descriptor]) < len(owned):
                 continue
         try:
-            placed[kind.order] = arrange(kind, spine, owned, disabled)
+            arranged = arrange(kind, spine, owned, disabled)
         except CompositionError as error:
             problems.extend(error.problems)
             continue
-        by_name[kind.descriptor] = {one.stage.name: Owned(*one[:3]) for one in placed[kind.order]}
+        placed[kind.order] = choices.explained(hook, arranged)
+        by_name[kind.descriptor] = {one.stage.name: Owned(*one[:3]) for one in arranged}
     kinds = list(manager.kinds.values())
     problems += choices.problems([*sources, *installed])
     problems += _unknown_services(distribution, kinds, bool(whole))

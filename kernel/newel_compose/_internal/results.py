@@ -26,10 +26,15 @@ def listed(name: str, hook: str, result: object, kind: type[T]) -> Sequence[T]:
             raise wrong(name, hook, f"returned a {kind.__name__} with name={item.name!r}; a name must be a string")
         if isinstance(item, Stage):
             _check_anchors(name, hook, item)
-        elif any(getattr(item, side, ()) and not hasattr(kind, side) for side in ("after", "before")):
+        elif (hasattr(item, "after") or hasattr(item, "before")) and _has_anchors(item, kind):
             words = f"a {kind.__name__} with anchors, which that kind does not take: it has no order"
             raise wrong(name, hook, f"returned {words}")
     return result
+
+
+def _has_anchors(item: object, kind: type[object]) -> bool:
+    """Whether an item has anchors that its kind does not know."""
+    return any(getattr(item, side, ()) and not hasattr(kind, side) for side in ("after", "before"))
 
 
 def _check_anchors(name: str, hook: str, stage: Stage) -> None:
