@@ -248,7 +248,14 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 #: Those that take longest, by what they wait for. Whoever starts one of them last waits for it alone.
-_LONG = ("test_first_hour.py", "test_site.py", "contrib/test_wheels.py", "test_quality.py", "faults/test_faults.py")
+_LONG = (
+    "test_first_hour.py",
+    "test_site.py",
+    "contrib/test_wheels.py",
+    "test_quality.py",
+    "test_printed_commands.py",
+    "faults/test_faults.py",
+)
 
 
 #: Those that share an SDK that takes seconds to import, or a server. A process begins with them, for what it has begun
