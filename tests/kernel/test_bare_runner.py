@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.kernel.stores import DictSessionService
 
-from newel.sessions import InMemorySessionService
 from newel_kernel import (
     BaseAgent,
     Chains,
@@ -76,7 +76,7 @@ def make(
 ) -> Runner:
     fields = {"app_name": "tearoom", "agent": root, "auto_create_session": True} | fields
     chains = Chains(registry=Shelf(*descriptors), request_chain=request_chain)  # type: ignore[arg-type]
-    return runner_type(composition=chains, session_service=InMemorySessionService(), **fields)
+    return runner_type(composition=chains, session_service=DictSessionService(), **fields)
 
 
 async def all_of(events: Any) -> list[Event]:
@@ -182,7 +182,7 @@ def test_the_user_s_event_is_yielded_where_it_is_asked_for() -> None:
 
 @pytest.mark.parametrize("config", [RunConfig(), RunConfig(custom_metadata={"k": 1})])
 def test_a_chunk_does_not_reach_the_store(config: RunConfig) -> None:
-    class Noting(InMemorySessionService):
+    class Noting(DictSessionService):
         async def append_event(self, session: Session, event: Event) -> Event:
             appended.append(event)
             return await super().append_event(session, event)
@@ -196,7 +196,7 @@ def test_a_chunk_does_not_reach_the_store(config: RunConfig) -> None:
 
 
 def test_a_new_session_is_worked_with_as_its_store_opens_it() -> None:
-    class Opening(InMemorySessionService):
+    class Opening(DictSessionService):
         async def open(self, **where: Any) -> Session | None:
             opened.append(await super().open(**where))
             return opened[-1]
@@ -211,7 +211,7 @@ def test_a_new_session_is_worked_with_as_its_store_opens_it() -> None:
 
 
 def test_a_new_session_keeps_the_id_that_its_store_gives_it() -> None:
-    class Renaming(InMemorySessionService):
+    class Renaming(DictSessionService):
         async def create_session(self, *, session_id: str | None = None, **where: Any) -> Session:
             return await super().create_session(session_id=f"{session_id}-new", **where)
 
@@ -272,7 +272,7 @@ def test_the_agent_s_events_are_closed_before_the_run_is_over(how: str) -> None:
             finally:
                 log.append("closed")
 
-    class Full(InMemorySessionService):
+    class Full(DictSessionService):
         async def append_event(self, session: Session, event: Event) -> Event:
             if how == "failed" and texts([event]) == [("clerk", "two")]:
                 raise OSError("disk full")

@@ -8,8 +8,8 @@ import re
 from typing import Any
 
 import pytest
+from tests.kernel.stores import DictSessionService
 
-from newel.sessions import InMemorySessionService
 from newel_kernel import (
     BaseLlm,
     BaseLlmConnection,
@@ -310,7 +310,7 @@ def test_a_session_keeps_its_version_and_lease_on_its_way_to_another_process() -
 
 def test_a_store_applies_what_it_commits_to_the_view() -> None:
     async def main() -> None:
-        store = InMemorySessionService()
+        store = DictSessionService()
         view = await store.create_session(app_name="app", user_id="ada", session_id="s", state={"gone": 1})
         delta = {"kept": 1, "gone": None, "temp:passing": 2}
         for number in range(2):
