@@ -17,6 +17,7 @@ from newel_kernel import (
     BaseTool,
     BaseToolset,
     CompositionError,
+    ConfigurationError,
     DuplicateToolError,
     Effect,
     Event,
@@ -376,3 +377,34 @@ def test_long_texts_are_cut_in_errors_and_names_that_are_near_are_offered() -> N
     assert did_you_mean("wqiter", ["waiter", "cook", "waiters"]) == "; did you mean 'waiter'?"
     assert did_you_mean("waite", ["waiters", "waiter"]) == "; did you mean 'waiter'?"
     assert did_you_mean("wqiter", ["cook"]) == ""
+
+
+def test_a_tool_class_may_write_its_effect_as_text() -> None:
+    class Paying(BaseTool):
+        """Pays."""
+
+        effect = "at_most_once"  # type: ignore[assignment]
+
+    assert Paying(name="pay").effect is Effect.AT_MOST_ONCE
+
+
+@pytest.mark.parametrize("effect", ["laser", 3, lambda self: "laser"])
+def test_a_tool_class_with_another_effect_is_told(effect: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"Shooting sets effect to .*one of pure, idempotent, at_most_once"):
+        type("Shooting", (BaseTool,), {"effect": effect})
+
+
+@pytest.mark.parametrize(
+    ("annotations", "values", "found"),
+    [
+        ({"networked": "list[str]"}, {"networked": []}, r"a field of type list\[str\] named 'networked'"),
+        ({"capabilities": "str"}, {"capabilities": "all"}, "a field of type <class 'str'> named 'capabilities'"),
+        ({}, {"provider_name": lambda self: "mine"}, "a method named 'provider_name'"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Field name:UserWarning")
+def test_a_model_class_that_uses_a_name_of_newel_otherwise_is_told(
+    annotations: dict[str, str], values: dict[str, Any], found: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=f"Own has {found}, which newel reads as a .*: give it that type"):
+        type("Own", (BaseLlm,), {"__annotations__": annotations, "__module__": __name__, **values})

@@ -60,7 +60,7 @@ class _Pluggy(pluggy.PluginManager):
             self._note_unmarked(plugin, name)
             return None  # pluggy itself examines each name of a module at some cost
         options = super().parse_hookimpl_opts(plugin, name)
-        if options is None and name in LIFECYCLE and getattr(type(plugin), "implements_hooks", False):
+        if options is None and name in LIFECYCLE and getattr(type(plugin), "__newel_implements_hooks__", False):
             method = getattr(type(plugin), name, None)
             if method is not None and not getattr(method, "is_default", False):
                 return pluggy.HookimplOpts(

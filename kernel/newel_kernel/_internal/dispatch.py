@@ -81,7 +81,7 @@ async def _execute(ctx: InvocationContext, call: FunctionCall, tools: Tools) -> 
         try:
             result = await ctx.composition.call_tool(tool, args, context)
         except BaseException as raised:  # noqa: BLE001 - a plugin boundary; failure_of raises what must propagate
-            failure = failure_of(raised, f"the tool {tool.name!r} ({tool.origin})", ToolAbortedError)
+            failure = failure_of(raised, f"the tool {tool.name!r} ({tool.__newel_origin__})", ToolAbortedError)
             result = await tool_round("on_tool_error_callback", tool, args, context, failure)
             if result is None:
                 raise failure from failure.__cause__
@@ -90,7 +90,7 @@ async def _execute(ctx: InvocationContext, call: FunctionCall, tools: Tools) -> 
     if "after_tool_callback" in hooks or getattr(agent, "after_tool_callback", None):
         altered = await tool_round("after_tool_callback", tool, args, context, result)
         result = result if altered is None else altered
-    if not result and (tool.is_long_running or (result is None and tool.defers_response)):
+    if not result and (tool.is_long_running or (result is None and tool._defers_response)):
         return None
     return _result_event(ctx, tool, call, result, context.touched_actions)
 

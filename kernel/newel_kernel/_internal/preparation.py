@@ -127,7 +127,11 @@ async def declare_tools(ctx: InvocationContext, request: LlmRequest) -> None:
 
 def _owner(tool: BaseTool, provided: Sequence[Provided]) -> str:
     toolset = next((toolset for toolset, tools in provided if any(tool is one for one in tools)), None)
-    return tool.origin if toolset is None else f"{tool.origin} of the toolset {toolset.origin}"
+    return (
+        tool.__newel_origin__
+        if toolset is None
+        else f"{tool.__newel_origin__} of the toolset {toolset.__newel_origin__}"
+    )
 
 
 async def _declare(ctx: InvocationContext, owner: ModelAgent, request: LlmRequest, provided: list[Provided]) -> None:

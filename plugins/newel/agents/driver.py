@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 import newel_compose
-from newel_kernel import AgentDriver, Callbacks
+from newel_kernel import AgentDriver, BaseToolset, Callbacks
 
 if TYPE_CHECKING:
     from newel.agents.base_agent import BaseAgent
@@ -21,14 +21,13 @@ class Driver(AgentDriver):
 
     def __init__(self, agent: BaseAgent) -> None:
         super().__init__(agent)
-        #: The bound callbacks by hook, each with the values that they were made from.
-        self._bound: dict[str, tuple[list[object], Callbacks]] = {}
+        #: The bound callbacks by hook, each with the values that they were made from, and the identities of these.
+        self._bound: dict[str, tuple[Callbacks, list[int], list[object]]] = {}
 
-    @property
-    def hooked(self) -> bool:
-        """Whether the agent itself has a callback before or after its run."""
-        agent: BaseAgent = self.agent
-        return bool(agent.before_agent_callback or agent.after_agent_callback)
+    def toolsets(self) -> list[BaseToolset]:
+        """The toolsets that the runner closes."""
+        tools = getattr(self.agent, "tools", None)
+        return [tool for tool in tools if isinstance(tool, BaseToolset)] if isinstance(tools, (list, tuple)) else []
 
     def callbacks(self, hook: str) -> Callbacks:
         """The agent's own callbacks for `hook`, bound by keyword; checked again when the field or its list changes."""
@@ -37,7 +36,7 @@ class Driver(AgentDriver):
             return ()
         values = value if isinstance(value, list) else [value]
         bound = self._bound.get(hook)
-        if bound is None or [*map(id, values)] != [*map(id, bound[0])]:
+        if bound is None or [*map(id, values)] != bound[1]:
             callbacks = newel_compose.as_callbacks(hook, value, f"agent {self.agent.name!r}")
-            bound = self._bound[hook] = (list(values), callbacks)
-        return bound[1]
+            bound = self._bound[hook] = (callbacks, [*map(id, values)], list(values))
+        return bound[0]

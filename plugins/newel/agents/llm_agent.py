@@ -103,7 +103,7 @@ class LlmAgent(base_agent.BaseAgent):
         """
         super().model_post_init(context)
         # A copy has the tools of the original's modes.
-        self.__newel__.has_tools_of_modes = any(getattr(entry, "of_mode", False) for entry in self.tools)
+        self.__newel__.has_tools_of_modes = any(getattr(entry, "__newel_of_mode__", False) for entry in self.tools)
         self.__newel__.settle()
         for hook in LIFECYCLE:
             if hook in type(self).model_fields:

@@ -55,8 +55,8 @@ class LlmDriver(Driver, ModelDriver):
         self.has_tools_of_modes = False
         #: The tools made from each entry, by the entry's identity.
         self._adapted: dict[int, tuple[object, list[BaseTool]]] = {}
-        #: The entries of the agent's tools, and the tools if all of them only declare themselves.
-        self._plain: tuple[list[object], list[BaseTool] | None] | None = None
+        #: The tools if all of them only declare themselves, the entries that they were made from, and their identities.
+        self._plain: tuple[list[BaseTool] | None, list[int], list[object]] | None = None
         #: The composition, the agent's choice, and the model that the choice stands for in the composition.
         self._resolution: tuple[Chains, str | BaseLlm, BaseLlm] | None = None
 
@@ -76,7 +76,7 @@ class LlmDriver(Driver, ModelDriver):
 
     def run(self, ctx: InvocationContext) -> Events:
         """The agent's events."""
-        if ctx.resumability_config is not None and ctx.is_resumable:  # most apps have no config: saves the call
+        if ctx.is_resumable:
             return self._resumable(ctx)
         if ctx.resumed and (target := handed_over(self.agent, ctx)) is not None:
             return self._handing_over(target, ctx)
@@ -169,13 +169,13 @@ class LlmDriver(Driver, ModelDriver):
         """The agent's tools if all of them only declare themselves, else None; found once per list of entries."""
         entries: list[object] = self.agent.tools
         seen = self._plain
-        if seen is None or [*map(id, entries)] != [*map(id, seen[0])]:
+        if seen is None or [*map(id, entries)] != seen[1]:
             tools: list[BaseTool] = []
             if not any(isinstance(entry, BaseToolset) for entry in entries):
                 tools = [tool for entry in entries for tool in self.as_tools(entry, ctx)]
             plain = tools and all(type(t).process_llm_request is BaseTool.process_llm_request for t in tools)
-            seen = self._plain = (list(entries), tools if plain else None)
-        return seen[1]
+            seen = self._plain = (tools if plain else None, [*map(id, entries)], list(entries))
+        return seen[0]
 
 
 def named_model(agent: BaseAgent) -> str | BaseLlm:

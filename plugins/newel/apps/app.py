@@ -39,12 +39,12 @@ class App(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _suggest_fields(cls, data: object, handler: Callable[[object], Self]) -> Self:
+    def __newel_suggest_fields__(cls, data: object, handler: Callable[[object], Self]) -> Self:
         return with_suggestions(cls, data, handler)
 
     @field_validator("name")
     @classmethod
-    def _valid_name(cls, name: str) -> str:
+    def __newel_valid_name__(cls, name: str) -> str:
         if not name.replace("-", "_").isidentifier() or name == "user":
             raise ValueError(f"invalid app name {name!r}: use letters, digits, '_' and '-', and not 'user'")
         return name

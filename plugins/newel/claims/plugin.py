@@ -21,7 +21,7 @@ def confirming(call_tool: ToolCall) -> ToolCall:
     def confirmed(tool: BaseTool, args: Json, context: Context) -> Awaitable[Any]:
         ctx = context.get_invocation_context()
         store = ctx.session_service
-        if not LEASES[type(store)] or not is_leasing(store) or tool.effect is Effect.PURE:  # twice: for its type
+        if not LEASES[type(store)] or not is_leasing(store) or tool.effect == Effect.PURE:  # twice: for its type
             return call_tool(tool, args, context)
         if (confirmation := store.confirm(ctx.session)) is None:
             return call_tool(tool, args, context)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 from newel_kernel import BaseAgent, BaseToolset, cancellations, subtree
@@ -19,7 +19,7 @@ class Closing(Protocol):
 
 async def close_all(root: BaseAgent, plugins: Sequence[object], seconds: float) -> None:
     """Close the toolsets of a tree, and the plugins; whatever fails or hangs, the others are closed too."""
-    closed = [(type(one).__name__, await _close(one, seconds)) for one in _toolsets(root)]
+    closed = [(type(one).__name__, await _close(one, seconds)) for agent in subtree(root) for one in toolsets_of(agent)]
     for plugin in plugins:
         if isinstance(plugin, Closing):
             closed.append((str(plugin), await _close(plugin, seconds)))
@@ -28,8 +28,10 @@ async def close_all(root: BaseAgent, plugins: Sequence[object], seconds: float) 
         raise RuntimeError(f"not everything closed: {'; '.join(problems)}")
 
 
-def _toolsets(root: BaseAgent) -> list[BaseToolset]:
-    return [tool for one in subtree(root) for tool in getattr(one, "tools", ()) if isinstance(tool, BaseToolset)]
+def toolsets_of(agent: BaseAgent) -> list[BaseToolset]:
+    """The toolsets that are closed with the agent: its driver knows them."""
+    toolsets: Callable[[], list[BaseToolset]] = getattr(agent.__newel__, "toolsets", list)
+    return toolsets()
 
 
 async def _close(one: Closing, seconds: float) -> BaseException | None:

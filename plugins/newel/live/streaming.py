@@ -112,7 +112,7 @@ class Streaming:
             return await result if inspect.isawaitable(result) else result
         tool = self.tool
         if _takes_stream(tool.func):  # type: ignore[attr-defined]  # see is_streaming
-            tool = tool.with_arguments({STREAM: self._listen(LiveRequestQueue())})  # type: ignore[attr-defined]
+            tool = tool.__newel_with_arguments__({STREAM: self._listen(LiveRequestQueue())})  # type: ignore[attr-defined]
         return await tool.run_async(args=args, tool_context=self.context)  # policies are for results, and this has many
 
     def _listen(self, stream: LiveRequestQueue) -> LiveRequestQueue:

@@ -23,7 +23,7 @@ class BasePlugin:
     """Subclass it and override hooks; `newel_kernel.lifecycle_hookspecs` says when each runs and what to return."""
 
     #: Tells the host to take the methods of this class for hooks without a marker.
-    implements_hooks: ClassVar[bool] = True
+    __newel_implements_hooks__: ClassVar[bool] = True
 
     def __init__(self, name: str) -> None:
         self.name = name

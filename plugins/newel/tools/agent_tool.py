@@ -55,9 +55,9 @@ class AgentTool(BaseTool):
         self._plain: tuple[Chains, Chains] | None = None
 
     @property
-    def origin(self) -> str:
+    def __newel_origin__(self) -> str:
         """The agent."""
-        return f"{super().origin} of agent {self.agent.name!r}"
+        return f"{super().__newel_origin__} of agent {self.agent.name!r}"
 
     def _get_declaration(self) -> FunctionDeclaration:
         schema = _schema_of(self.agent, "input_schema")

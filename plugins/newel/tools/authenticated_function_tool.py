@@ -11,7 +11,7 @@ from newel.auth.secrecy import guarded
 from newel.contexts.context import full
 from newel.tools.base_authenticated_tool import PENDING
 from newel.tools.function_signature import Shape
-from newel.tools.function_tool import FunctionTool
+from newel.tools.function_tool import FunctionTool, read_arguments
 from newel_kernel import Json, ToolContext
 from newel_types import AuthConfig
 
@@ -39,14 +39,14 @@ class AuthenticatedFunctionTool(FunctionTool):
         self._takes_credential: bool | None = None
 
     @property
-    def shape(self) -> Shape:
+    def __newel_shape__(self) -> Shape:
         """The function's signature as a model may see it."""
-        if self._shape is None:
-            whole = super().shape
+        if self.__newel__.shape is None:
+            whole = super().__newel_shape__
             self._takes_credential = CREDENTIAL in whole.parameters
             parameters = {name: parameter for name, parameter in whole.parameters.items() if name != CREDENTIAL}
-            self._shape = replace(whole, parameters=parameters, reserved=whole.reserved | {CREDENTIAL})
-        return self._shape
+            self.__newel__.shape = replace(whole, parameters=parameters, reserved=whole.reserved | {CREDENTIAL})
+        return self.__newel__.shape
 
     async def run_async(self, *, args: Json, tool_context: ToolContext) -> object:
         """The function's result; or, once the user was asked for the credential, the response that says so."""
@@ -55,9 +55,9 @@ class AuthenticatedFunctionTool(FunctionTool):
             credential = await manager.get_or_request(full(tool_context))
             if credential is None:
                 return self._response_for_auth_required or PENDING
-        if self._arguments is None:
-            self._read_arguments()  # here, because the copy below lives for one call
+        if self.__newel__.arguments is None:
+            read_arguments(self)  # here, because the copy below lives for one call
         call = copy.copy(self)  # with its credential, for this call only
         if self._takes_credential:
-            call._injected = {CREDENTIAL: credential}
+            call.__newel__.injected = {CREDENTIAL: credential}
         return await guarded(tool_context, FunctionTool.run_async(call, args=args, tool_context=tool_context))

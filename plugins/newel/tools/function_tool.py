@@ -6,7 +6,7 @@ import copy
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 from newel.models.wire.names import legal
@@ -26,6 +26,29 @@ _NAME = re.compile(r"[A-Za-z0-9_.:-]")
 _MOST = 128
 #: The threads for synchronous functions with a timeout: in the event loop nothing could end them.
 _THREADS = Pool()
+
+
+@dataclass(slots=True)
+class FunctionState:
+    """What a FunctionTool has read from its function."""
+
+    #: The function's docstring.
+    document: str
+    #: Whether the distribution decides what the model is told of the parameters.
+    undecided: bool
+    #: Whether the model is told all of the signature.
+    whole: bool = False
+    descriptions: dict[str, str] = field(default_factory=dict)
+    shape: Shape | None = None
+    declaration: FunctionDeclaration | None = None
+    arguments: Arguments | None = None
+    call: Callable[..., object] | None = None
+    #: Seconds that a call may take, if the distribution has no policy that enforces them.
+    limit: float = 0
+    #: Calls a synchronous function with a timeout, if the distribution has no threads for it.
+    call_sync: SyncCall | None = None
+    #: Further arguments of each call, which the model neither sees nor sets.
+    injected: Json = field(default_factory=dict)
 
 
 class FunctionTool(BaseTool):
@@ -54,76 +77,63 @@ class FunctionTool(BaseTool):
         if function is None or not callable(function):
             raise ConfigurationError(f"FunctionTool needs a callable, not {function!r}")
         self.func = function
-        self._document = document(function)
-        super().__init__(name=name or _name(function), description=self._document, effect=effect)
+        self.__newel__ = FunctionState(document(function), describe_parameters is None)
+        super().__init__(name=name or _name(function), description=self.__newel__.document, effect=effect)
         if timeout is not None:
             self.timeout = timeout
         self._require_confirmation = require_confirmation
-        self._undecided = describe_parameters is None
-        self._whole = False
-        self._descriptions: dict[str, str] = {}
-        self._shape: Shape | None = None
-        self._declaration: FunctionDeclaration | None = None
-        self._arguments: Arguments | None = None
-        self._call: Callable[..., object] | None = None
-        #: Seconds that a call may take, if the distribution has no policy that enforces them.
-        self._limit: float = 0
-        #: Calls a synchronous function with a timeout, if the distribution has no threads for it.
-        self._call_sync: SyncCall | None = None
-        #: Further arguments of this call, which the model neither sees nor sets.
-        self._injected: Json = {}
         if describe_parameters:
-            self._describe(whole=True)
+            _describe(self, whole=True)
 
-    def rename(self, name: str) -> None:
+    def __copy__(self) -> Self:
+        copied = object.__new__(type(self))
+        copied.__dict__ = {**self.__dict__, "__newel__": copy.copy(self.__newel__)}
+        return copied
+
+    def __newel_rename__(self, name: str) -> None:
         """Give the tool another name; everything that carries the old one is made again."""
         self.name = name
-        self._declaration = self._arguments = self._call = None
+        self.__newel__.declaration = self.__newel__.arguments = self.__newel__.call = None
 
-    def confirm_calls(self, needed: Needed) -> None:
+    def __newel_confirm__(self, needed: Needed) -> None:
         """Ask the user before each call, or before those for which `needed` is true."""
         self._require_confirmation = needed
 
-    def configure(self, settings: Mapping[str, object]) -> None:
+    def __newel_configure__(self, settings: Mapping[str, object]) -> None:
         """Describe the parameters as the distribution's `settings` say, unless the tool has its own choice."""
         whole = bool(getattr(settings.get("function_tools"), "describe_parameters", False))
-        if self._undecided and whole is not self._whole:
-            self._describe(whole)
+        if self.__newel__.undecided and whole is not self.__newel__.whole:
+            _describe(self, whole)
         limit = getattr(self, "timeout", None) or 0
-        self._limit = 0 if "tool_timeout" in settings else limit
-        self._call_sync = _THREADS.call if limit else None
-
-    def _describe(self, whole: bool) -> None:
-        prose, described = split_document(self._document)
-        before, after = (self._document, prose) if whole else (prose, self._document)
-        self.description = self.description.replace(before, after, 1)  # others may have added more to it
-        self._whole, self._descriptions = whole, described if whole else {}
-        self._shape = self._declaration = self._arguments = self._call = None
+        self.__newel__.limit = 0 if "tool_timeout" in settings else limit
+        self.__newel__.call_sync = _THREADS.call if limit else None
 
     @property
-    def origin(self) -> str:
+    def __newel_origin__(self) -> str:
         """The function's qualified name."""
         name = getattr(self.func, "__qualname__", type(self.func).__qualname__)
         return f"{getattr(self.func, '__module__', '?')}.{name}"
 
     @property
-    def shape(self) -> Shape:
+    def __newel_shape__(self) -> Shape:
         """The function's signature, read once."""
-        if self._shape is None:
-            self._shape = shape_of(self.func, whole=self._whole)
-        return self._shape
+        if self.__newel__.shape is None:
+            self.__newel__.shape = shape_of(self.func, whole=self.__newel__.whole)
+        return self.__newel__.shape
 
     def _get_declaration(self) -> FunctionDeclaration:
-        if self._declaration is None or self._declaration.name != self.name:
-            schema = parameters_schema(self.name, self.shape, self._descriptions, whole=self._whole)
-            self._declaration = FunctionDeclaration(
+        state = self.__newel__
+        if state.declaration is None or state.declaration.name != self.name:
+            schema = parameters_schema(self.name, self.__newel_shape__, state.descriptions, whole=state.whole)
+            state.declaration = FunctionDeclaration(
                 name=self.name, description=self.description, parameters_json_schema=schema
             )
-        return self._declaration
+        return state.declaration
 
     async def run_async(self, *, args: Json, tool_context: Context) -> object:
         """Coerce the arguments and call the function; a missing or wrong one is an error result for the model."""
-        arguments = self._arguments or self._read_arguments()
+        state = self.__newel__
+        arguments = state.arguments or read_arguments(self)
         values = args
         if not arguments.fit(args):
             settings = tool_context.get_invocation_context().composition.settings.get("function_tools")
@@ -134,42 +144,51 @@ class FunctionTool(BaseTool):
         needed = self._require_confirmation
         if needed and (rejection := await refusal(self.name, needed, values, tool_context)) is not None:
             return rejection
-        shape = self._shape or self.shape
+        shape = state.shape or self.__newel_shape__
         if shape.context_name is not None:  # in a new dict: the one that the callbacks see must not hold it
             values = {**values, shape.context_name: tool_context}
-        if self._injected:
-            values = {**values, **self._injected}
-        function = self._call or self._read_call()
-        call_sync = tool_context.call_sync or self._call_sync
+        if state.injected:
+            values = {**values, **state.injected}
+        function = state.call or _read_call(self)
+        call_sync = tool_context.call_sync or state.call_sync
         result = call_sync(function, values) if call_sync is not None and not shape.is_async else function(**values)
-        if self._limit and inspect.isawaitable(result):
-            return await within(self._limit, result, self.name)
+        if state.limit and inspect.isawaitable(result):
+            return await within(state.limit, result, self.name)
         return await result if result.__class__ not in ATOMS and inspect.isawaitable(result) else result
 
-    def with_arguments(self, values: Json) -> Self:
+    def __newel_with_arguments__(self, values: Json) -> Self:
         """A copy of the tool that passes further `values`, which the model neither sees nor sets."""
         tool = copy.copy(self)
-        tool._injected = {**self._injected, **values}
+        tool.__newel__.injected = {**self.__newel__.injected, **values}
         return tool
 
-    def _read_call(self) -> Callable[..., object]:
-        """The callable for the function; it takes keywords."""
-        self._call = self.func if self.shape.signature is None else Call(self.func, self.shape.signature)
-        return self._call
 
-    def _read_arguments(self) -> Arguments:
-        shape = self.shape
-        if self._whole:  # the model must not set what was not declared
-            schema = self._get_declaration().parameters_json_schema or {}
-            parameters = {name: p for name, p in shape.parameters.items() if name in schema.get("properties", ())}
-            reserved = shape.reserved | shape.parameters.keys() - parameters.keys()
-            shape = replace(shape, parameters=parameters, reserved=reserved)
-        self._arguments = Arguments(self.name, shape)
-        return self._arguments
+def _describe(tool: FunctionTool, whole: bool) -> None:
+    state = tool.__newel__
+    prose, described = split_document(state.document)
+    before, after = (state.document, prose) if whole else (prose, state.document)
+    tool.description = tool.description.replace(before, after, 1)  # others may have added more to it
+    state.whole, state.descriptions = whole, described if whole else {}
+    state.shape = state.declaration = state.arguments = state.call = None
 
-    def misfit(self, args: Json) -> str | None:
-        """Why the function cannot take `args`, or None; every value must fit its annotation."""
-        return self._read_arguments().prepare(args, strict=True)[1]
+
+def _read_call(tool: FunctionTool) -> Callable[..., object]:
+    """The callable for the function; it takes keywords."""
+    signature = tool.__newel_shape__.signature
+    tool.__newel__.call = call = tool.func if signature is None else Call(tool.func, signature)
+    return call
+
+
+def read_arguments(tool: FunctionTool) -> Arguments:
+    """The arguments that the model may set."""
+    state, shape = tool.__newel__, tool.__newel_shape__
+    if state.whole:  # the model must not set what was not declared
+        schema = tool._get_declaration().parameters_json_schema or {}
+        parameters = {name: p for name, p in shape.parameters.items() if name in schema.get("properties", ())}
+        reserved = shape.reserved | shape.parameters.keys() - parameters.keys()
+        shape = replace(shape, parameters=parameters, reserved=reserved)
+    state.arguments = arguments = Arguments(tool.name, shape)
+    return arguments
 
 
 def _name(function: Callable[..., object]) -> str:

@@ -33,7 +33,7 @@ class ToolAdapter(Stage):
 class Configurable(Protocol):
     """A tool that looks at the settings of the distribution before it declares itself."""
 
-    def configure(self, settings: Mapping[str, object]) -> None:
+    def __newel_configure__(self, settings: Mapping[str, object]) -> None:
         """Take in the settings, by the names of their plugins."""
 
 
@@ -41,7 +41,7 @@ def adapt_tool(chains: Chains, entry: object) -> BaseTool:
     """An entry of an agent's tools as a tool: configured, or made by the first adapter that accepts it."""
     if isinstance(entry, BaseTool):
         if isinstance(entry, Configurable):
-            entry.configure(chains.settings)
+            entry.__newel_configure__(chains.settings)
         return entry
     adapters = chains.registry.all(ToolAdapter)
     for adapter in adapters:

@@ -45,7 +45,7 @@ class LangchainTool(BaseTool):
         self.tool = tool
 
     @property
-    def origin(self) -> str:
+    def __newel_origin__(self) -> str:
         """The wrapped tool's class and name."""
         return f"{type(self.tool).__module__}.{type(self.tool).__qualname__} {self.tool.name!r}"
 

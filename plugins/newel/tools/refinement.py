@@ -77,7 +77,9 @@ class Refinement(BaseModel):
 def refined_toolset(toolset: BaseToolset, refinement: Refinement) -> BaseToolset:
     """The toolset, with `refinement` applied to each of its tools."""
     if refinement.name is not None:
-        raise ConfigurationError(f"{toolset.origin} is a toolset, whose tools have names of their own; remove `name`")
+        raise ConfigurationError(
+            f"{toolset.__newel_origin__} is a toolset, whose tools have names of their own; remove `name`"
+        )
     return _RefinedToolset(toolset, refinement)
 
 
@@ -102,7 +104,7 @@ def refined(tool: T, refinement: Refinement) -> T:
 def _rename(tool: BaseTool, name: str) -> None:
     """Give a copy of a tool another name, in its declaration as well."""
     if isinstance(tool, FunctionTool):
-        tool.rename(name)
+        tool.__newel_rename__(name)
         return
     tool.name = name
     declare = tool._get_declaration
@@ -133,7 +135,7 @@ def _limit(tool: BaseTool, seconds: float) -> None:
 def _confirm(tool: BaseTool, needed: Needed) -> None:
     """Let a copy of a tool ask the user before each call."""
     if isinstance(tool, FunctionTool):
-        tool.confirm_calls(needed)
+        tool.__newel_confirm__(needed)
         return
     run = tool.run_async
 
@@ -153,9 +155,9 @@ class _RefinedToolset(BaseToolset):
         self._refinement = refinement
 
     @property
-    def origin(self) -> str:
+    def __newel_origin__(self) -> str:
         """The toolset."""
-        return self._toolset.origin
+        return self._toolset.__newel_origin__
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         """The tools of the toolset, refined."""

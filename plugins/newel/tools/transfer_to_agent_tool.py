@@ -29,7 +29,7 @@ class TransferToAgentTool(FunctionTool):
         self._agent_names = list(agent_names)
 
     def _get_declaration(self) -> FunctionDeclaration:
-        declared = self._declaration is not None
+        declared = self.__newel__.declaration is not None
         declaration = super()._get_declaration()
         if not declared:
             declaration.parameters_json_schema["properties"]["agent_name"]["enum"] = self._agent_names

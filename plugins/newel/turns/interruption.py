@@ -46,7 +46,7 @@ async def finish_calls(ctx: InvocationContext, tools: Mapping[str, BaseTool]) ->
 def happens_once(call: FunctionCall, tools: Mapping[str, BaseTool]) -> bool:
     """Whether the call's tool must not run twice."""
     tool = tools.get(call.name or "")
-    return tool is not None and tool.effect is Effect.AT_MOST_ONCE
+    return tool is not None and tool.effect == Effect.AT_MOST_ONCE
 
 
 def _refusal(ctx: InvocationContext, tool: BaseTool, call: FunctionCall) -> Event:

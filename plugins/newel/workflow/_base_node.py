@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from newel.errors.misspelt_fields import with_suggestions
 from newel.workflow._retry_config import RetryConfig
@@ -14,6 +14,14 @@ from newel.workflow.coercion import fit_plain
 from newel.workflow.context import NodeContext, Run
 from newel.workflow.state_schema import Schema
 from newel_kernel import Event
+
+START_NAME = "__START__"
+
+
+def _identifier(name: str) -> str:
+    if name and not name.isidentifier() and name != START_NAME:
+        raise ValueError(f"invalid node name {name!r}: it must be a Python identifier")
+    return name
 
 
 class BaseNode(BaseModel):
@@ -25,7 +33,7 @@ class BaseNode(BaseModel):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", defer_build=True)
 
-    name: str
+    name: Annotated[str, AfterValidator(_identifier)]
     description: str = ""
     #: Once its questions are answered: run it again, with the answers in `ctx.resume_inputs`; else they are its output.
     rerun_on_resume: bool = False
@@ -41,35 +49,28 @@ class BaseNode(BaseModel):
     state_schema: Schema | None = None
 
     #: Whether it runs once, after all its predecessors, on the output of each.
-    joins: ClassVar[bool] = False
+    _requires_all_predecessors: ClassVar[bool] = False
     #: Its nodes' events bear its name.
-    is_graph: ClassVar[bool] = False
+    __newel_is_graph__: ClassVar[bool] = False
 
     @model_validator(mode="wrap")
     @classmethod
-    def _suggest_fields(cls, data: object, handler: Callable[[object], Self]) -> Self:
+    def __newel_suggest_fields__(cls, data: object, handler: Callable[[object], Self]) -> Self:
         return with_suggestions(cls, data, handler)
 
-    @field_validator("name")
-    @classmethod
-    def _identifier(cls, name: str) -> str:
-        if name and not name.isidentifier() and name != START_NAME:
-            raise ValueError(f"invalid node name {name!r}: it must be a Python identifier")
-        return name
-
     @property
-    def converses(self) -> bool:
+    def __newel_converses__(self) -> bool:
         """Whether it talks with the user. A run that says something and has no output then waits for a message."""
         return False
 
     @property
-    def starts_nodes(self) -> bool:
+    def __newel_starts_nodes__(self) -> bool:
         """Whether its code may run other nodes while it waits itself. Then it needs a task."""
         return True
 
     async def run(self, *, ctx: NodeContext, node_input: object) -> AsyncGenerator[object, None]:
         """What the node yields for `node_input`, which is validated by the input schema first."""
-        async with aclosing(self._run_impl(ctx=ctx, node_input=self.fit_input(node_input))) as items:
+        async with aclosing(self._run_impl(ctx=ctx, node_input=self._validate_input_data(node_input))) as items:
             async for item in items:
                 yield item
 
@@ -77,19 +78,19 @@ class BaseNode(BaseModel):
         """What the node does; a subclass implements it as an async generator."""
         raise NotImplementedError(f"{type(self).__name__} does not implement _run_impl")
 
-    def fit_input(self, value: object) -> object:
+    def _validate_input_data(self, value: object) -> object:
         """`value` as the input schema asks; pydantic's ValidationError if it does not fit."""
         return fit_plain(value, self.input_schema)
 
-    def fit_output(self, value: object) -> object:
+    def _validate_output_data(self, value: object) -> object:
         """`value` as the output schema asks; pydantic's ValidationError if it does not fit."""
         return fit_plain(value, self.output_schema)
 
-    def recall_output(self, event: Event, path: str) -> object:
+    def __newel_recall__(self, event: Event, path: str) -> object:
         """The output that a committed `event` of the node at `path`, or of one in it, stands for."""
         return event.output
 
-    async def _events(self, run: Run) -> AsyncGenerator[Event, None]:
+    async def __newel_events__(self, run: Run) -> AsyncGenerator[Event, None]:
         """The events of one attempt; the outcome is noted on `run`."""
         async with aclosing(self.run(ctx=run.context, node_input=run.input)) as items:
             async for item in items:
@@ -98,6 +99,5 @@ class BaseNode(BaseModel):
                     yield event
 
 
-START_NAME = "__START__"
 #: Where a graph begins; constructed, so that no import builds the model.
 START = BaseNode.model_construct(name=START_NAME)

@@ -85,7 +85,7 @@ class FunctionNode(BaseNode):
         return not self._in_place and not self._generates and self.timeout is None
 
     @property
-    def starts_nodes(self) -> bool:
+    def __newel_starts_nodes__(self) -> bool:
         """Whether its code may run other nodes while it waits."""
         return self._binding.takes_context and not self._in_place
 
@@ -99,7 +99,7 @@ class FunctionNode(BaseNode):
             return run.take(result)
         return run.take(plain(result))
 
-    async def _events(self, run: Run) -> AsyncGenerator[Event, None]:
+    async def __newel_events__(self, run: Run) -> AsyncGenerator[Event, None]:
         result = self._binding.call(run)
         if self._generates and isinstance(result, (AsyncGenerator, Generator)):
             async for event in self._yielded(run, result):

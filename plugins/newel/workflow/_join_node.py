@@ -13,14 +13,14 @@ from newel.workflow.context import NodeContext
 class JoinNode(BaseNode):
     """Runs after all its predecessors; its output is theirs, by name. Each of them must fit the input schema."""
 
-    joins: ClassVar[bool] = True
+    _requires_all_predecessors: ClassVar[bool] = True
 
-    def fit_input(self, value: Any) -> dict[str, object]:
+    def _validate_input_data(self, value: Any) -> dict[str, object]:
         """Each predecessor's output as the input schema asks."""
         return {name: fit_plain(output, self.input_schema) for name, output in value.items()}
 
     @property
-    def starts_nodes(self) -> bool:
+    def __newel_starts_nodes__(self) -> bool:
         """False: its code never runs other nodes."""
         return False
 

@@ -30,12 +30,12 @@ class Node(BaseNode):
             async for item in items:
                 yield item
 
-    async def _events(self, run: Run) -> AsyncGenerator[Event, None]:
+    async def __newel_events__(self, run: Run) -> AsyncGenerator[Event, None]:
         if not self.parallel_worker:
-            events = super()._events(run)
+            events = super().__newel_events__(run)
         else:
             single = self.model_copy(update={"parallel_worker": False, "retry_config": None, "timeout": None})
-            events = ParallelWorker(single)._events(run)
+            events = ParallelWorker(single).__newel_events__(run)
         async with aclosing(events):
             async for event in events:
                 yield event

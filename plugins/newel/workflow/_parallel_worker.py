@@ -43,7 +43,7 @@ class ParallelWorker(BaseNode):
         fields |= {"node": inner, "max_concurrency": max_concurrency, "retry_config": retry_config, "timeout": timeout}
         super().__init__(**fields)
 
-    async def _events(self, run: Run) -> AsyncGenerator[Event, None]:
+    async def __newel_events__(self, run: Run) -> AsyncGenerator[Event, None]:
         items = run.input if isinstance(run.input, (list, tuple)) else [run.input]
         children: list[ChildRun] = []
         ends: asyncio.Queue[asyncio.Task[None]] = asyncio.Queue()

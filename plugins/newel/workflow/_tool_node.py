@@ -21,7 +21,7 @@ class ToolNode(BaseNode):
         super().__init__(**fields, **{"tool": tool})
 
     @property
-    def starts_nodes(self) -> bool:
+    def __newel_starts_nodes__(self) -> bool:
         """False: its code never runs other nodes."""
         return False
 

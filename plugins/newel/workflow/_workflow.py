@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field
 
 from newel.agents.base_agent import BaseAgent
 from newel.agents.driver import Driver
+from newel.contexts.closing import toolsets_of
 from newel.workflow._base_node import BaseNode
 from newel.workflow._errors import NodeInterruptedError, StateSchemaError
 from newel.workflow._function_node import FunctionNode
@@ -41,6 +42,28 @@ class WorkflowDriver(Driver):
                 return workflow._run_async_impl(ctx)
         return super().enter(parent_context, within)
 
+    def toolsets(self) -> list[BaseToolset]:
+        """The toolsets of its agents, which the runner closes."""
+        workflow: Workflow = self.agent
+        toolsets: list[BaseToolset] = []
+        for node in workflow.graph.nodes if workflow.graph is not None else ():
+            agents = [node.agent] if isinstance(node, AgentNode) else [node] if isinstance(node, Workflow) else []
+            while agents:
+                agent = agents.pop()
+                toolsets += toolsets_of(agent)
+                agents += agent.sub_agents
+        return toolsets
+
+
+def _edge_items(items: list[object]) -> list[object]:
+    for index, item in enumerate(items):
+        if not isinstance(item, (Edge, tuple, list)):
+            raise ValueError(
+                f"edges[{index}] is {item!r} ({type(item).__name__}); an entry is an Edge or a chain of nodes, "
+                f"as in ('START', first, second)"
+            )
+    return items
+
 
 class Workflow(BaseAgent, BaseNode):
     """Runs the graph of `edges`: Edges, and chains such as ``("START", a, (b, c), join, {"again": a, "done": d})``.
@@ -49,29 +72,18 @@ class Workflow(BaseAgent, BaseNode):
     follow; the output of the last one is the workflow's. At most `max_concurrency` nodes run side by side.
     """
 
-    is_graph: ClassVar[bool] = True
+    __newel_is_graph__: ClassVar[bool] = True
     __newel_driver__: ClassVar[type[AgentDriver]] = WorkflowDriver
 
     name: str = "workflow"
     rerun_on_resume: bool = True
-    edges: list[object] = Field(default_factory=list)
+    edges: Annotated[list[object], AfterValidator(_edge_items)] = Field(default_factory=list)
     max_concurrency: int | None = Field(default=None, ge=1)
     graph: Graph | None = None
 
     def __init__(self, **fields: object) -> None:
         super().__init__(**fields)
-        self._check_state_schema()
-
-    @field_validator("edges")
-    @classmethod
-    def _edge_items(cls, items: list[object]) -> list[object]:
-        for index, item in enumerate(items):
-            if not isinstance(item, (Edge, tuple, list)):
-                raise ValueError(
-                    f"edges[{index}] is {item!r} ({type(item).__name__}); an entry is an Edge or a chain of nodes, "
-                    f"as in ('START', first, second)"
-                )
-        return items
+        _check_state_schema(self)
 
     def model_post_init(self, context: object, /) -> None:
         """Build the graph and check it."""
@@ -81,56 +93,31 @@ class Workflow(BaseAgent, BaseNode):
         if self.graph is not None:
             self.graph.validate_graph()
 
-    def _check_state_schema(self) -> None:
-        """Refuse parameters that the state cannot have. After validation, which would change the error's type."""
-        for node in self.graph.nodes if self.graph is not None else ():
-            schema = node.state_schema or self.state_schema
-            if schema is None or not isinstance(node, FunctionNode) or node.parameter_binding != "state":
-                continue
-            for name in node.binding.names:
-                if name not in schema.model_fields:
-                    raise StateSchemaError(
-                        f"parameter {name!r} of node {node.name!r} is not declared in the state schema "
-                        f"{schema.__name__!r}, which declares {declared(schema)}"
-                    )
-
     def clone(self, update: Mapping[str, object] | None = None) -> Self:
         """A copy with a graph of its own; `update` sets fields."""
         changes = dict(update or {})
         return super().clone({"graph": None, **changes} if "edges" in changes else changes)
 
     @property
-    def starts_nodes(self) -> bool:
+    def __newel_starts_nodes__(self) -> bool:
         """No: its nodes do."""
         return False
 
-    @property
-    def tools(self) -> list[BaseToolset]:
-        """The toolsets of its agents, which the runner closes."""
-        toolsets: list[BaseToolset] = []
-        for node in self.graph.nodes if self.graph is not None else ():
-            agents = [node.agent] if isinstance(node, AgentNode) else [node] if isinstance(node, Workflow) else []
-            while agents:
-                agent = agents.pop()
-                toolsets += [tool for tool in getattr(agent, "tools", ()) if isinstance(tool, BaseToolset)]
-                agents += agent.sub_agents
-        return toolsets
-
-    def recall_output(self, event: Event, path: str) -> object:
+    def __newel_recall__(self, event: Event, path: str) -> object:
         """The output that a committed `event` of a node of the graph stands for."""
         key = event.node_info.path[len(path) + 1 :].split("/")[0]
         step = self.graph.steps.get(key.rpartition("@")[0]) if self.graph is not None else None
-        return event.output if step is None else step.node.recall_output(event, f"{path}/{key}")
+        return event.output if step is None else step.node.__newel_recall__(event, f"{path}/{key}")
 
     def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         return run_root(self, ctx)
 
-    async def _events(self, run: Run) -> AsyncGenerator[Event, None]:
+    async def __newel_events__(self, run: Run) -> AsyncGenerator[Event, None]:
         if self.graph is None:
             return
         assert isinstance(run, NodeRun)
         graph_run = GraphRun(run, self.graph, self.max_concurrency)
-        async with aclosing(graph_run.events(self.fit_input(run.input))) as events:
+        async with aclosing(graph_run.events(self._validate_input_data(run.input))) as events:
             async for event in events:
                 yield event
         for output in graph_run.outputs:
@@ -138,6 +125,20 @@ class Workflow(BaseAgent, BaseNode):
         if graph_run.open_questions:
             run.outcome.interrupts = graph_run.open_questions
             raise NodeInterruptedError()
+
+
+def _check_state_schema(workflow: Workflow) -> None:
+    """Refuse parameters that the state cannot have. After validation, which would change the error's type."""
+    for node in workflow.graph.nodes if workflow.graph is not None else ():
+        schema = node.state_schema or workflow.state_schema
+        if schema is None or not isinstance(node, FunctionNode) or node.parameter_binding != "state":
+            continue
+        for name in node.binding.names:
+            if name not in schema.model_fields:
+                raise StateSchemaError(
+                    f"parameter {name!r} of node {node.name!r} is not declared in the state schema "
+                    f"{schema.__name__!r}, which declares {declared(schema)}"
+                )
 
 
 def parallel_worker(node_like: object, max_concurrency: int | None = None, **fields: Any) -> ParallelWorker:

@@ -103,7 +103,7 @@ class Agenda:
         targets = step.following(route)
         several = len(targets) > 1
         for target in targets:
-            if not target.node.joins:
+            if not target.node._requires_all_predecessors:
                 self._trigger(target, output, branch, several)
                 continue
             joined = self._joins.arrive(target, step.name, output, branch)

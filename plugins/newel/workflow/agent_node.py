@@ -38,12 +38,12 @@ class AgentNode(BaseNode):
         self.output_schema = self.output_schema or getattr(agent, "output_schema", None)
 
     @property
-    def converses(self) -> bool:
+    def __newel_converses__(self) -> bool:
         """Whether it has a task."""
         return getattr(self.agent, "mode", None) == "task"
 
     @property
-    def starts_nodes(self) -> bool:
+    def __newel_starts_nodes__(self) -> bool:
         """False: its code never runs other nodes."""
         return False
 
@@ -51,17 +51,17 @@ class AgentNode(BaseNode):
     def _isolated(self) -> bool:
         return hasattr(self.agent, "mode") and self.agent.mode != "chat"
 
-    def fit_output(self, value: object) -> object:
+    def _validate_output_data(self, value: object) -> object:
         """`value`: the agent's own schema has validated it."""
         return value
 
-    def recall_output(self, event: Event, path: str) -> object:
+    def __newel_recall__(self, event: Event, path: str) -> object:
         """The output that a committed message stands for."""
         answer = IsolatedResult(self.agent)
         answer.see(event.model_copy())
         return answer.value
 
-    async def _events(self, run: Run) -> AsyncGenerator[Event, None]:
+    async def __newel_events__(self, run: Run) -> AsyncGenerator[Event, None]:
         answer = IsolatedResult(self.agent)
         async with aclosing(self._running(run)) as events:
             async for event in events:
@@ -76,7 +76,7 @@ class AgentNode(BaseNode):
                     self._note(run, event)
                 run.place.author = event.author  # who spoke last is the author of an error, too
                 yield event
-        if self.converses and not run.outcome.produced and not run.outcome.interrupts:
+        if self.__newel_converses__ and not run.outcome.produced and not run.outcome.interrupts:
             run.outcome.ask([run.place.path])  # it waits for what the user says
 
     def _output_of(self, event: Event, answer: IsolatedResult) -> object:
@@ -89,7 +89,7 @@ class AgentNode(BaseNode):
         """Update the run by `event`."""
         run.note_questions(event)
         _close_questions(run, event)
-        if self.converses and self._has_finished(event):
+        if self.__newel_converses__ and self._has_finished(event):
             run.outcome.finish()
         if not run.outcome.interrupts and self._is_end(event):
             run.settle()  # so that this event says so
@@ -98,13 +98,13 @@ class AgentNode(BaseNode):
         """Whether `note`, a checkpoint of the agent, is not needed: the end of a task agent's turn is not its end."""
         if self._isolated and not run.tree.resumable:
             return True
-        return self.converses and not run.outcome.produced and note.author == self.agent.name
+        return self.__newel_converses__ and not run.outcome.produced and note.author == self.agent.name
 
     def _has_finished(self, event: Event) -> bool:
         return finishes(self.agent, event)
 
     def _is_end(self, event: Event) -> bool:
-        if self.converses:
+        if self.__newel_converses__:
             return self._has_finished(event)
         actions = event.touched_actions
         return actions is not None and bool(actions.end_of_agent) and event.author == self.agent.name
@@ -118,9 +118,9 @@ class AgentNode(BaseNode):
             return _own(self.agent.run_async(ctx), ctx)
         if not ctx.is_resumable:
             ctx.resumability_config, ctx.takes_first_results = _AlwaysResumable(), True
-        value = self.fit_input(run.input)
+        value = self._validate_input_data(run.input)
         scope, since = place.scope, run.since
-        if self.converses:
+        if self.__newel_converses__:
             around = run.tree.invocation.isolation_scope if run.parent is None else run.parent.place.scope
             scope = place.path if scope == around else scope
             # Every invocation has runs of that path: what an earlier one said in the scope is not for this one.

@@ -33,7 +33,7 @@ class Emitter:
         outcome = self.outcome
         if outcome.produced:
             raise ValueError(f"node {self.place.path} has an output already: a node produces at most one output")
-        outcome.output = self.node.fit_output(value)
+        outcome.output = self.node._validate_output_data(value)
         outcome.produced = True
 
     def take(self, item: object) -> Event | None:

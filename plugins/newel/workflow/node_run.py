@@ -69,7 +69,9 @@ class NodeRun(Emitter):
             place = Place(name, run_id, name, branch, tree.invocation.isolation_scope)
         else:
             around = parent.place
-            place = Place(name, run_id, name if node.is_graph else around.author, branch, around.scope, around)
+            place = Place(
+                name, run_id, name if node.__newel_is_graph__ else around.author, branch, around.scope, around
+            )
             schema = schema or parent.state_schema
         Emitter.__init__(self, node, tree, place, schema)  # `super()` takes as long as the rest
         self.parent = parent
@@ -150,7 +152,7 @@ class NodeRun(Emitter):
 
     async def _attempt(self) -> Events:
         """The events of one attempt, with those of its conclusion."""
-        events = self.node._events(self)
+        events = self.node.__newel_events__(self)
         if self.node.timeout is not None:
             events = limited(events, self.node.name, self.node.timeout)
         failed = True
@@ -206,7 +208,7 @@ class NodeRun(Emitter):
             return
         self.recorded = True
         state = WAITING if self.node.wait_for_output and not outcome.produced else COMPLETED
-        self.tree.checkpoint.note(self.place.path, state, not (outcome.produced or self.node.is_graph))
+        self.tree.checkpoint.note(self.place.path, state, not (outcome.produced or self.node.__newel_is_graph__))
 
     def recall(self, chooses: bool = False) -> bool:
         """Take over the journal's record of this run; True if the run is over, and must not run again.

@@ -49,7 +49,7 @@ def recollect(journal: Journal, node: BaseNode, place: Place, chooses: bool) -> 
         return Recollection(
             over=True, produced=True, output=_output_of(record.output_event, node, place), route=record.route
         )
-    if record.questions or node.converses:
+    if record.questions or node.__newel_converses__:
         return _paused(journal, node, place, record)
     return Recollection(over=False, since=record.first)
 
@@ -62,7 +62,7 @@ def _ended(journal: Journal, node: BaseNode, place: Place, record: Record | None
         output = _output_of(record.output_event, node, place)
     elif record.questions and not node.rerun_on_resume:
         answers = {q: _answer(q, journal, schema)[0] for q, schema in record.questions.items()}
-        output = node.fit_output(_as_output(answers))
+        output = node._validate_output_data(_as_output(answers))
     else:
         return Recollection(over=True, recorded=True, route=record.route)
     return Recollection(over=True, recorded=True, produced=True, output=output, route=record.route)
@@ -71,24 +71,24 @@ def _ended(journal: Journal, node: BaseNode, place: Place, record: Record | None
 def _paused(journal: Journal, node: BaseNode, place: Place, record: Record) -> Recollection:
     """A run that asked something, or talks with the user."""
     answers: dict[str, object] = {}
-    has_news = node.converses and journal.has_message_for(record)
+    has_news = node.__newel_converses__ and journal.has_message_for(record)
     for question, schema in record.questions.items():
         if question in journal.answers:
             answers[question], index = _answer(question, journal, schema)
             has_news = has_news or index > record.last
     missing = [question for question in record.questions if question not in answers]
-    if not missing and not has_news and node.converses and _has_spoken(place, record):
+    if not missing and not has_news and node.__newel_converses__ and _has_spoken(place, record):
         missing = [place.path]
     if node.rerun_on_resume and (has_news or not missing):
         return Recollection(over=False, answers=answers, since=record.first)
     if missing:
         return Recollection(over=True, interrupts=missing, since=record.first)
-    output = node.fit_output(_as_output(answers))
+    output = node._validate_output_data(_as_output(answers))
     return Recollection(over=True, produced=True, output=output, route=record.route, answered=True, since=record.first)
 
 
 def _output_of(event: Event, node: BaseNode, place: Place) -> object:
-    return node.fit_output(node.recall_output(event, place.path))
+    return node._validate_output_data(node.__newel_recall__(event, place.path))
 
 
 def _has_spoken(place: Place, record: Record) -> bool:

@@ -34,7 +34,7 @@ async def run_root(node: BaseNode, ctx: InvocationContext) -> Events:
     if run.recall():
         return
     try:
-        async with aclosing(_in_task(run) if node.starts_nodes else run.events()) as events:
+        async with aclosing(_in_task(run) if node.__newel_starts_nodes__ else run.events()) as events:
             async for event in events:
                 if tree.checkpoint.ended:
                     tree.checkpoint.pin(event)

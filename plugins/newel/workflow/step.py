@@ -37,7 +37,7 @@ class Step:
     def __init__(self, node: BaseNode) -> None:
         self.name = node.name
         self.node = node
-        self.starts_nodes = node.starts_nodes
+        self.starts_nodes = node.__newel_starts_nodes__
         #: Whether calling, or awaiting, it is all there is to a run.
         self.in_place = self.awaitable = False
         if isinstance(node, FunctionNode):

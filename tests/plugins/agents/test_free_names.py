@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
@@ -10,9 +11,14 @@ from pydantic import BaseModel, PrivateAttr, create_model
 
 from newel.agents import BaseAgent, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
 from newel.agents.llm_driver import LlmDriver
+from newel.models import BaseLlm
 from newel.testing import Conversation, ScriptedModel
+from newel.tools import BaseTool, FunctionTool
+from newel.tools.base_toolset import BaseToolset
+from newel.tools.function_tool import FunctionState
+from newel.workflow import BaseNode, Workflow
 from newel_kernel import Event, Plan
-from newel_types import Content, FunctionCall, Part
+from newel_types import Content, FunctionCall, FunctionDeclaration, Part
 
 #: The public names of google-adk 2.13's agents, and the private ones that its subclasses implement.
 ADK = """
@@ -35,17 +41,49 @@ COMMON = """
 #: The names that newel's own machinery has, wherever it keeps them.
 OURS = {
     name
-    for kind in (LlmDriver, Plan)
+    for kind in (LlmDriver, Plan, FunctionState)
     for name in dir(kind)
     if not name.startswith("__") and not hasattr(BaseModel, name)
 }
 NAMES = sorted({*COMMON.split(), *OURS} - {*ADK.split()})
 
 
-@pytest.mark.parametrize("kind", [BaseAgent, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent])
-def test_an_agent_class_has_the_names_of_google_adk_only(kind: type[BaseAgent]) -> None:
-    names = {*dir(kind), *kind.model_fields} - {*dir(BaseModel), *ADK.split()}
-    assert {name for name in names if not (name.startswith("__") and name.endswith("__"))} == {"_repr_mimebundle_"}
+#: The names of newel that a tool, a toolset, a model or a node may set, and that are documented.
+EXTENSIONS = {"effect", "timeout", "networked", "provider_name", "_repr_mimebundle_"}
+#: Class -> the further names of google-adk 2.13's class of that name.
+KINDS: dict[type[Any], str] = {
+    BaseAgent: "",
+    LlmAgent: "",
+    LoopAgent: "",
+    ParallelAgent: "",
+    SequentialAgent: "",
+    BaseTool: "custom_metadata is_long_running process_llm_request _defers_response _get_declaration",
+    FunctionTool: (
+        "custom_metadata func is_long_running process_llm_request _defers_response _get_declaration "
+        "_require_confirmation"
+    ),
+    BaseToolset: (
+        "close get_auth_config get_tools get_tools_with_prefix process_llm_request tool_filter tool_name_prefix "
+        "_is_tool_selected"
+    ),
+    BaseLlm: "capabilities connect generate_content_async supported_models",
+    BaseNode: (
+        "rerun_on_resume retry_config run state_schema timeout wait_for_output _requires_all_predecessors _run_impl "
+        "_validate_input_data _validate_output_data"
+    ),
+    Workflow: (
+        "edges graph max_concurrency rerun_on_resume retry_config run state_schema timeout wait_for_output "
+        "_requires_all_predecessors _run_impl _validate_input_data _validate_output_data"
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_class_has_the_names_of_google_adk_only(kind: type[Any]) -> None:
+    made = FunctionTool(count) if kind is FunctionTool else None
+    names = {*dir(kind), *getattr(kind, "model_fields", ()), *getattr(made, "__dict__", ())}
+    own = names - {*dir(BaseModel), *dir(ABC), "_abc_impl", *ADK.split(), *KINDS[kind].split()}
+    assert {name for name in own if not (name.startswith("__") and name.endswith("__"))} <= EXTENSIONS
 
 
 def made(base: type[Any], name: str, form: str) -> type[Any]:
@@ -136,3 +174,54 @@ def test_agents_of_other_kinds_work_whatever_their_classes_call_their_own(name: 
         ],
     )
     assert Conversation(root).say("hi").texts == list("abcdef")
+
+
+@pytest.mark.parametrize("form", ["attribute", "method", "property"])
+@pytest.mark.parametrize("name", NAMES)
+def test_tools_work_whatever_their_classes_call_their_own(name: str, form: str) -> None:
+
+    class Counting(BaseTool):
+        """Counts letters."""
+
+        def _get_declaration(self) -> FunctionDeclaration:
+            return FunctionDeclaration(name=self.name)
+
+        async def run_async(self, *, args: Any, tool_context: Any) -> int:
+            return len(args["word"])
+
+    class One(BaseToolset):
+        """One tool."""
+
+        async def get_tools(self, readonly_context: Any = None) -> list[BaseTool]:
+            return [inside]
+
+    def use(kind: type[Any], *args: Any, **fields: Any) -> Any:
+        if form != "attribute":
+            return made(kind, name, form)(*args, **fields)
+        tool = kind(*args, **fields)
+        setattr(tool, name, "mine")
+        return tool
+
+    inside = use(Counting, name="inside")
+    tools = [use(FunctionTool, count), use(Counting, name="plain"), use(One), use(One, tool_name_prefix="more")]
+    calls = [FunctionCall(name=one, args={"word": "tea"}) for one in ("count", "plain", "inside", "more_inside")]
+    agent = LlmAgent(name="agent", model=ScriptedModel([calls, "ok"]), tools=tools)
+    assert Conversation(agent).say("hi").results == [{"result": 3}] * 4
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", sorted({*NAMES} - {*KINDS[BaseNode].split()}))
+def test_nodes_work_whatever_their_classes_call_their_own(name: str, form: str) -> None:
+    class Doubling(BaseNode):
+        """Twice the input."""
+
+        async def _run_impl(self, *, ctx: Any, node_input: Any) -> AsyncGenerator[object, None]:
+            yield f"{node_input}{node_input}"
+
+    def start() -> str:
+        return "a"
+
+    first, second = (made(Doubling, name, form)(name=one) for one in ("first", "second"))
+    inner = made(Workflow, name, form)(name="inner", edges=[("START", first)])
+    flow = made(Workflow, name, form)(name="flow", edges=[("START", start, second, inner)])
+    assert Conversation(flow).say("hi")[-1].output == "aaaa"

@@ -66,7 +66,7 @@ def test_a_hook_that_fails_is_told_too_and_the_next_message_is_answered() -> Non
             if self.mood == 1:
                 raise ValueError("not today")
 
-        implements_hooks = True
+        __newel_implements_hooks__ = True
 
     async def run() -> None:
         chat = converse(LlmAgent(name="waiter", model=ScriptedModel(["tea"])), plugins=[Moody()])

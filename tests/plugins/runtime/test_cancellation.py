@@ -29,7 +29,7 @@ HOOKS = [
 class Raising:
     """Raises a CancelledError in one hook."""
 
-    implements_hooks = True
+    __newel_implements_hooks__ = True
     name = "grumpy"
 
     def __init__(self, hook: str) -> None:

@@ -237,7 +237,7 @@ def test_what_would_end_the_process_is_an_error_of_the_tool(talk: Any, call: Any
 
 @pytest.mark.parametrize(
     ("fields", "results"),
-    [({}, [{"result": None}]), ({"defers_response": True}, []), ({"is_long_running": True}, [])],
+    [({}, [{"result": None}]), ({"_defers_response": True}, []), ({"is_long_running": True}, [])],
 )
 def test_a_call_that_returns_nothing_has_a_result_unless_it_comes_later(
     talk: Any, call: Any, fields: dict[str, bool], results: list[Any]

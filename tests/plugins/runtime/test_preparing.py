@@ -113,10 +113,11 @@ def test_two_tools_of_one_name_are_refused_with_both_origins(talk: Any) -> None:
         say(talk, own, Drawer([], Plain("b"), inner))
     here = f"{__name__}.Plain"
     assert str(raised.value) == (
-        f"agent 'waiter' has two tools named 'a', one is {own.origin}, the other one {inner.origin} of the toolset "
+        f"agent 'waiter' has two tools named 'a', one is {own.__newel_origin__}, the other one "
+        f"{inner.__newel_origin__} of the toolset "
         f"{__name__}.Drawer; rename one of them, or set the tool_name_prefix of a toolset"
     )
-    assert own.origin == here
+    assert own.__newel_origin__ == here
     assert raised.value.tools == (own, inner)
     with pytest.raises(ConfigurationError, match=r"Drawer with the prefix 'x', the other one .*Drawer with the prefix"):
         say(talk, *(Drawer([], Plain("a"), tool_name_prefix="x") for _ in range(2)))

@@ -72,7 +72,7 @@ def test_a_tool_without_a_schema_takes_one_text(talk: Any) -> None:
 def test_the_wrapper_may_rename(talk: Any) -> None:
     tool = LangchainTool(Weather(), name="sky", description="The sky.")
     assert result(talk, tool, {"city": "x"}, "sky")[1].description == "The sky."
-    assert tool.origin.endswith("Weather 'weather'")
+    assert tool.__newel_origin__.endswith("Weather 'weather'")
 
 
 @pytest.mark.parametrize("entry", [object(), Weather, print])

@@ -77,11 +77,6 @@ class AgentDriver:
                 child.parent_agent = agent
         self.root.edits += 1
 
-    @property
-    def hooked(self) -> bool:
-        """Whether the agent has its own callbacks around its run."""
-        return False
-
     def callbacks(self, hook: str) -> Callbacks:
         """The agent's own callbacks for `hook`."""
         return ()
@@ -92,7 +87,11 @@ class AgentDriver:
         if agent.sub_agents or self._adopted:
             self.children()
         ctx = parent_context if parent_context.agent is agent else parent_context.for_agent(agent)
-        hooked = ctx.composition.agents_hooked or self.hooked
+        hooked = (
+            ctx.composition.agents_hooked
+            or getattr(agent, "before_agent_callback", None)
+            or getattr(agent, "after_agent_callback", None)
+        )
         events = self._between_callbacks(ctx) if hooked or ctx.end_invocation else self._work(ctx)
         parent = within or current_operation.get()
         return events if parent is None else parent.child("agent", agent.name, ctx, agent).stream(events)

@@ -6,13 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
 from newel_kernel._internal.contracts.request import LlmRequest
 from newel_kernel._internal.contracts.response import LlmResponse
-from newel_kernel._internal.errors import FeatureUnavailableError
+from newel_kernel._internal.errors import ConfigurationError, FeatureUnavailableError
 from newel_types import Content
 
 
@@ -80,6 +81,21 @@ class BaseLlm(BaseModel, ABC):
     provider_name: ClassVar[str] = ""
     #: Whether calls go over a network, so that policies may wrap them.
     networked: ClassVar[bool] = False
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: object) -> None:
+        for name, kind in (("capabilities", ModelCapabilities), ("provider_name", str), ("networked", bool)):
+            field = cls.model_fields.get(name)
+            if field is not None and field.annotation is not kind:
+                found = f"a field of type {field.annotation}"
+            elif isinstance(cls.__dict__.get(name), FunctionType):
+                found = "a method"
+            else:
+                continue
+            raise ConfigurationError(
+                f"the model class {cls.__module__}.{cls.__qualname__} has {found} named {name!r}, which newel reads as "
+                f"a {kind.__name__}: give it that type, or rename yours"
+            )
 
     @classmethod
     def supported_models(cls) -> list[str]:

@@ -122,7 +122,8 @@ class LlmRequest:
                 continue
             if other is not None:
                 raise DuplicateToolError(
-                    f"two tools are named {tool.name!r}: {other.origin} and {tool.origin}; rename one of them",
+                    f"two tools are named {tool.name!r}: {other.__newel_origin__} and {tool.__newel_origin__}; "
+                    f"rename one of them",
                     (other, tool),
                 )
             self.tools_dict[tool.name] = tool

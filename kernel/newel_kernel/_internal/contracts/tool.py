@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from newel_kernel._internal.contracts.request import LlmRequest
-from newel_kernel._internal.errors import HookSignatureError
+from newel_kernel._internal.errors import ConfigurationError, HookSignatureError
 from newel_kernel._internal.values import Json
 from newel_types import FunctionDeclaration
 
@@ -32,9 +32,22 @@ class BaseTool:
     description: str
     is_long_running: bool = False
     #: Whether a call that returns nothing gets its result later, in an event made elsewhere.
-    defers_response: bool = False
+    _defers_response: bool = False
     effect: Effect = Effect.IDEMPOTENT
     custom_metadata: Json | None = None
+
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
+        effect = cls.__dict__.get("effect")
+        if effect is None or isinstance(effect, property):
+            return
+        try:
+            cls.effect = Effect(effect)
+        except ValueError:
+            raise ConfigurationError(
+                f"the tool class {cls.__module__}.{cls.__qualname__} sets effect to {effect!r}; it must be one of "
+                f"{', '.join(Effect)}, because it decides whether a call may be repeated: rename yours"
+            ) from None
 
     def __init__(
         self,
@@ -53,7 +66,7 @@ class BaseTool:
             self.effect = Effect(effect)
 
     @property
-    def origin(self) -> str:
+    def __newel_origin__(self) -> str:
         """Where the tool comes from, for error messages."""
         return f"{type(self).__module__}.{type(self).__qualname__}"
 
@@ -93,7 +106,7 @@ class BaseToolset:
         self.tool_name_prefix = tool_name_prefix
 
     @property
-    def origin(self) -> str:
+    def __newel_origin__(self) -> str:
         """Which toolset this is, for error messages."""
         prefix = f" with the prefix {self.tool_name_prefix!r}" if self.tool_name_prefix else ""
         return f"{type(self).__module__}.{type(self).__qualname__}{prefix}"
@@ -106,7 +119,9 @@ class BaseToolset:
         """The tools, each named ``{tool_name_prefix}_{name}`` where a prefix is set."""
         tools = await self.get_tools(readonly_context)
         if not isinstance(tools, (list, tuple)) or not all(isinstance(tool, BaseTool) for tool in tools):
-            raise HookSignatureError(f"the toolset {self.origin}: get_tools must return a list of tools, not {tools!r}")
+            raise HookSignatureError(
+                f"the toolset {self.__newel_origin__}: get_tools must return a list of tools, not {tools!r}"
+            )
         return [_prefixed(tool, prefix) for tool in tools] if (prefix := self.tool_name_prefix) else tools
 
     async def process_llm_request(self, *, tool_context: Context, llm_request: LlmRequest) -> None:

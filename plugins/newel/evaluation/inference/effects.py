@@ -49,4 +49,4 @@ class EffectGate:
 def declares_effects(tool: BaseTool) -> bool:
     """Whether the tool's author declared that a call changes something; the default of all tools declares nothing."""
     declares = "effect" in vars(tool) or any("effect" in vars(cls) for cls in type(tool).__mro__ if cls is not BaseTool)
-    return declares and tool.effect is not Effect.PURE
+    return declares and tool.effect != Effect.PURE

@@ -71,7 +71,7 @@ class DelegationTool(BaseTool):
     """
 
     #: An agent gets it because of its sub-agents' modes, not from its list of tools.
-    of_mode = True
+    __newel_of_mode__ = True
     #: Seconds; 0 means no limit: the agent's model and tools have their own limits.
     timeout = 0
 
@@ -81,9 +81,9 @@ class DelegationTool(BaseTool):
         self._schema: object = getattr(agent, "input_schema", None)
 
     @property
-    def origin(self) -> str:
+    def __newel_origin__(self) -> str:
         """The tool and its agent."""
-        return f"{super().origin} of agent {self.agent.name!r}"
+        return f"{super().__newel_origin__} of agent {self.agent.name!r}"
 
     def _get_declaration(self) -> FunctionDeclaration:
         schema = self._schema
@@ -110,8 +110,8 @@ class DelegationTool(BaseTool):
     def _desk(self, ctx: InvocationContext) -> Desk:
         if not isinstance(ctx.meeting, Desk):
             raise ConfigurationError(
-                f"{self.origin} works for the parent of its agent only: put the agent in `sub_agents` of the one "
-                f"that calls it, and do not list the tool (agent {ctx.agent.name!r} called it)"
+                f"{self.__newel_origin__} works for the parent of its agent only: put the agent in `sub_agents` of "
+                f"the one that calls it, and do not list the tool (agent {ctx.agent.name!r} called it)"
             )
         return ctx.meeting
 
@@ -154,7 +154,7 @@ class SingleTurnTool(DelegationTool):
     """A sub-agent that answers once: its answer is the tool's result. Several calls may run side by side."""
 
     #: If the agent waits for the outside, the result comes later.
-    defers_response = True
+    _defers_response = True
 
     async def run_async(self, *, args: Json, tool_context: Context) -> Json | None:
         """Have the agent answer."""
@@ -209,7 +209,7 @@ class RequestTaskTool(DelegationTool):
     Its result is a separate event. Tasks that are called together run one after another.
     """
 
-    defers_response = True
+    _defers_response = True
 
     def _get_declaration(self) -> FunctionDeclaration:
         declaration = super()._get_declaration()

@@ -38,7 +38,7 @@ class FinishTaskTool(BaseTool):
     """
 
     #: An agent gets it because of its mode, not from its list of tools.
-    of_mode = True
+    __newel_of_mode__ = True
 
     def __init__(self, task_agent: TaskAgent) -> None:
         super().__init__(
