@@ -1,4 +1,4 @@
-"""`newel chain`: what an agent's requests, responses, tool calls and tool results pass, in order."""
+"""`newel chain`: everything that has an order, as it is for an agent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _WORDS = {True: "yes", False: "no", None: "always"}
 @click.option("--distribution", metavar="NAME|FILE", help="The distribution; by default the current folder's.")
 @click.pass_context
 def chain(ctx: click.Context, agent: str, distribution: str | None) -> None:
-    """Show the chains of AGENT: each processor, who brought it, what placed it, and whether it applies.
+    """Show what AGENT's runs pass, in order: each stage, who brought it, what placed it, and whether it applies.
+
+    These are the chains of requests, responses, tools, models and live sessions, and every other order of the plugins.
 
     A table on a terminal, else JSON.
     """
@@ -29,11 +31,11 @@ def chain(ctx: click.Context, agent: str, distribution: str | None) -> None:
     if not to_terminal():
         show_json({"agent": source.agent.name, "distribution": composition.distribution.name, "chains": rows})
         return
-    for name in rows:
+    for name in filter(rows.get, rows):
         title = f"{name.replace('_', ' ')} of {source.agent.name} (distribution {composition.distribution.name})"
         show_table(
             title,
-            ("", "processor", "plugin", "from", "placed by", "applies"),
+            ("", "stage", "plugin", "from", "placed by", "applies"),
             [
                 [str(index), row["name"], row["plugin"], row["distribution"], row["placed_by"], _WORDS[row["applies"]]]
                 for index, row in enumerate(rows[name], 1)
@@ -42,7 +44,7 @@ def chain(ctx: click.Context, agent: str, distribution: str | None) -> None:
 
 
 def _row(one: Placed, agent: BaseAgent) -> Json:
-    """One processor; `applies` is None if it does not ask about the agent."""
+    """One stage; `applies` is None if it does not ask about the agent."""
     # Only request and response processors ask about the agent.
     asks = isinstance(one.stage, (RequestProcessor, ResponseProcessor))
     applies_to = one.stage.applies_to if asks else None

@@ -335,6 +335,7 @@ async def late(*args: object) -> Any:
 def broken(kind: Any, make: Any, **more: Any) -> Any:
     """A plugin `mine` with one step."""
     hook, anchor = {LiveOut: ("register_live_out", "checks"), LiveIn: ("register_live_in", "saved_audio")}[kind]
+    anchor = "go_away" if more.get("arriving") else anchor
     step = kind(name="odd", make=make, after=(anchor,), **more)
     plugin = type("Mine", (), {hook: hookimpl(lambda self: [step])})()
     plugin.name = "mine"
