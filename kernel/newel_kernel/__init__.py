@@ -34,9 +34,7 @@ _NAMES = {
     "events": "Event EventActions EventCompaction NodeInfo ToolConfirmation as_message freeze_event",
     "hooks": "LIFECYCLE Bound Callbacks",
     "hookspecs.markers": "Settings hookimpl hookspec",
-    "invocation": (
-        "CallbackContext CallBudget Context InvocationContext ReadonlyContext ToolContext new_invocation_id"
-    ),
+    "invocation": ("CallbackContext Context InvocationContext ReadonlyContext ToolContext new_invocation_id"),
     "kinds": "Descriptor Kind Registry Stage",
     "log": "Calls Log Turn response_ids",
     "lifecycle": "Draft model_round",

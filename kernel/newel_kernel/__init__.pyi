@@ -78,7 +78,6 @@ from newel_kernel._internal.hookspecs.markers import hookimpl as hookimpl
 from newel_kernel._internal.hookspecs.markers import hookspec as hookspec
 from newel_kernel._internal.hookspecs.registration import KERNEL_KINDS as KERNEL_KINDS
 from newel_kernel._internal.invocation import CallbackContext as CallbackContext
-from newel_kernel._internal.invocation import CallBudget as CallBudget
 from newel_kernel._internal.invocation import Context as Context
 from newel_kernel._internal.invocation import InvocationContext as InvocationContext
 from newel_kernel._internal.invocation import ReadonlyContext as ReadonlyContext
