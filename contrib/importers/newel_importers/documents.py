@@ -18,7 +18,7 @@ _NO_ID = re.compile(r"[^\w.-]+")
 
 
 def data_of(name: str, text: str) -> Any:
-    """The data of a YAML or JSON file; raises ConfigurationError with the line where it is neither."""
+    """The data of a YAML or JSON file; raises ConfigurationError with the line if it is neither."""
     try:
         return _parsed(text)
     except yaml.MarkedYAMLError as error:

@@ -129,7 +129,7 @@ def merge_results(events: Sequence[Event]) -> Event:
 
 
 def _log_lost_writes(events: Sequence[Event]) -> None:
-    """Log the state writes that are lost: where several calls of one response write a key, the last write wins."""
+    """Log the state writes that are lost: if several calls of one response write a key, the last write wins."""
     writers: dict[str, Event] = {}
     for event in events:
         for key, value in event.touched_actions.state_delta.items() if event.touched_actions is not None else ():

@@ -161,6 +161,6 @@ def brief(text: str) -> str:
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """``"; did you mean 'x'?"`` where a known name is close, else an empty string."""
+    """``"; did you mean 'x'?"`` if a known name is close, else an empty string."""
     close = get_close_matches(name, names)
     return f"; did you mean {close[0]!r}?" if close else ""

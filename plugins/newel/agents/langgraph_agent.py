@@ -59,7 +59,7 @@ class LangGraphAgent(base_agent.BaseAgent):
         return (getattr(state, "values", None) or {}).get("messages")
 
     async def _call(self, name: str, *args: object) -> Any:
-        """Call the asynchronous method, or, where the graph has none, the synchronous one in a thread."""
+        """Call the asynchronous method, or, if the graph has none, the synchronous one in a thread."""
         own = getattr(self.graph, f"a{name}", None)
         return await own(*args) if own is not None else await asyncio.to_thread(getattr(self.graph, name), *args)
 

@@ -188,7 +188,7 @@ class Link:
             )
 
     async def _continues(self, error: Exception) -> bool:
-        """Whether another connection follows one that ended with `error`; raises `error` where the run has failed."""
+        """Whether another connection follows one that ended with `error`; raises `error` if the run has failed."""
         session = self.session
         if not is_loss(error):
             raise error

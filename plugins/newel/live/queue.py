@@ -43,7 +43,7 @@ class _Items(deque[LiveRequest | Blob]):
 
 
 class LiveRequestQueue:
-    """Any number of writers, one reader. It may be made, and written to, where no event loop runs yet."""
+    """Any number of writers, one reader. It may be made, and written to, before an event loop runs."""
 
     def __init__(self) -> None:
         self._queue = _Items()

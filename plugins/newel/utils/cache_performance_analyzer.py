@@ -15,7 +15,7 @@ class CachePerformanceAnalyzer:
     async def analyze_agent_cache_performance(
         self, session_id: str, user_id: str, app_name: str, agent_name: str
     ) -> Json:
-        """Counts and ratios of an agent's requests; ``{"status": "no_cache_data"}`` where none used a cache."""
+        """Counts and ratios of an agent's requests; ``{"status": "no_cache_data"}`` if none used a cache."""
         events = await self._events(session_id, user_id, app_name)
         history = _history(events, agent_name)
         if not history:

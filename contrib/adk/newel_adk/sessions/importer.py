@@ -34,7 +34,7 @@ async def import_sessions(
 
     Without a store nothing is written, and the report says what the database has. Times without a zone, as in schema
     v0, are taken to be in `zone`. Raises ConfigurationError, before anything is written, if the database is not one
-    of google-adk's or cannot be read, or where the store cannot take in sessions.
+    of google-adk's or cannot be read, or if the store cannot take in sessions.
     """
     source = opened(url)
     try:

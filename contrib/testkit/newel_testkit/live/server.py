@@ -32,7 +32,7 @@ _MOST = 32 << 20
 
 
 class RefusedError(Exception):
-    """The service does not accept a message: it closes with `code` or, where that is 0, answers with `answer`."""
+    """The service does not accept a message: it closes with `code` or, if that is 0, answers with `answer`."""
 
     def __init__(self, reason: str, code: int = 1007, answer: Json | None = None) -> None:
         super().__init__(reason)

@@ -190,7 +190,7 @@ def _chunks(answer: Answer, size: int) -> Iterator[Json]:
 
 
 def _answer_parts(answer: Answer, size: int) -> Iterator[Json]:
-    """The parts; a signature is on the first call, or where there is none on the text after the thoughts."""
+    """The parts; a signature is on the first call, or if there is none, on the text after the thoughts."""
     thoughts = "".join(part["thought"] for part in answer.parts if "thought" in part)
     calls = [part for part in answer.parts if "call" in part]
     for part in answer.parts:

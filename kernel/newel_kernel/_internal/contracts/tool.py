@@ -116,7 +116,7 @@ class BaseToolset:
         raise NotImplementedError(f"{type(self).__name__} does not implement get_tools")
 
     async def get_tools_with_prefix(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
-        """The tools, each named ``{tool_name_prefix}_{name}`` where a prefix is set."""
+        """The tools, each named ``{tool_name_prefix}_{name}`` if a prefix is set."""
         tools = await self.get_tools(readonly_context)
         if not isinstance(tools, (list, tuple)) or not all(isinstance(tool, BaseTool) for tool in tools):
             raise HookSignatureError(

@@ -37,7 +37,7 @@ class _Processor(ABC):  # noqa: B024 - what there is to implement differs
         if inspect.iscoroutinefunction(getattr(self, "run_async", None)):
             raise HookSignatureError(
                 f"{type(self).__name__}.run_async is a coroutine function; it has to be an async generator: "
-                f"`yield` its events, or write `return` and an unreachable `yield` where it has none"
+                f"`yield` its events, or write `return` and an unreachable `yield` if it has none"
             )
         return {"name": self.name or type(self).__name__, "after": self.after, "before": self.before}
 

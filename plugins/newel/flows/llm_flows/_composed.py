@@ -37,7 +37,7 @@ class ComposedRequestProcessor(BaseLlmRequestProcessor):
     async def run_async(
         self, invocation_context: InvocationContext, llm_request: LlmRequest
     ) -> AsyncGenerator[Event, None]:
-        """Run it where it has anything to do for the agent and its app."""
+        """Run it if it has anything to do for the agent and its app."""
         step, agent = self.of(invocation_context.composition), invocation_context.agent
         if not (step.serves is None or step.serves(invocation_context.app)) or _idle(step, invocation_context):
             return
@@ -60,7 +60,7 @@ class ComposedResponseProcessor(BaseLlmResponseProcessor):
     async def run_async(
         self, invocation_context: InvocationContext, llm_response: LlmResponse
     ) -> AsyncGenerator[Event, None]:
-        """Run it where it has anything to do for the agent; the request that it sees is an empty one."""
+        """Run it if it has anything to do for the agent; the request that it sees is an empty one."""
         step = self.of(invocation_context.composition)
         if _idle(step, invocation_context):
             return

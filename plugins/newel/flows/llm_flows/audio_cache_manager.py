@@ -41,7 +41,7 @@ class AudioCacheManager:
     ) -> list[Event]:
         """Write what is kept to the artifact service; events that refer to it, which the caller yields.
 
-        Without an artifact service, and where it fails, there are none, and the audio is dropped.
+        Without an artifact service, and if it fails, there are none, and the audio is dropped.
         """
         ctx = full_invocation(invocation_context)
         recordings = recordings_of(ctx)

@@ -26,7 +26,7 @@ class TaskResult(_Wire):
 
 
 class _DefaultTaskInput(_Wire):
-    """Accepted from a model instead of `request`, where a task agent has no input schema."""
+    """Accepted from a model instead of `request`, if a task agent has no input schema."""
 
     goal: str | None = None
     background: str | None = None
