@@ -166,7 +166,7 @@ def _declared_by(one: composed.Declared) -> str:
 def _place(one: composed.Declared) -> str:
     if not one.is_stage:
         return (
-            "Its name is unique within the kind. Where two plugins provide the same name, a distribution says under "
+            "Its name is unique within the kind. If two plugins provide the same name, a distribution says under "
             "`replace` which one counts."
         )
     listed = f" The distribution lists it under `{one.chain}`." if one.chain else ""
