@@ -13,7 +13,7 @@ from newel_kernel import Chains, ReadonlyContext
 class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of credentials."""
 
-    #: Do as the recorded releases do: the events of requests and answers hold their secrets.
+    #: Behave as the recorded releases do: the events of requests and answers hold their secrets.
     recorded: bool = False
     #: Token endpoints allowed in addition to public ones over https: host names, host:port, addresses, networks.
     allow_hosts: list[str] = []

@@ -25,7 +25,7 @@ _Owner = tuple[str, str]
 
 
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
-    place = click.option("--artifacts", metavar="URI", help="Where artifacts are; by default as the agent has it.")
+    place = click.option("--artifacts", metavar="URI", help="Where artifacts are; by default the agent's store.")
     return click.argument("agent")(place(command))
 
 
@@ -77,7 +77,7 @@ def gc(
     dry_run: bool,
     yes: bool,
 ) -> None:
-    """Remove versions of artifacts whose session is gone, or which nothing in it refers to, and what crashes left.
+    """Remove versions of artifacts whose session is gone, or that nothing in it refers to, and the leftovers of crashes.
 
     Artifacts of users (user:...) stay, and so does everything of a session that has a run.
     """

@@ -99,8 +99,8 @@ def chat(
 ) -> None:
     """Talk to AGENT: each line is a message. Ctrl-C stops an answer, Ctrl-D leaves, /help lists the chat's commands.
 
-    What the agent asks (approvals, questions, credentials) is put to you; an empty answer leaves it open, and an empty
-    line asks again.
+    You are asked for approvals, inputs and credentials; an empty answer leaves a question open, and an empty line asks
+    again.
     """
     options = Options(session=session, user=user, model=model, sessions=sessions, distribution=distribution)
     conversation = converse(ctx, agent, options)

@@ -26,7 +26,10 @@ _SUFFIXES = {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "d
 @click.command("graph")
 @click.argument("agent")
 @click.option(
-    "--format", "form", type=click.Choice(list(_WRITERS)), help="By default what the FILE ends in says, else mermaid."
+    "--format",
+    "form",
+    type=click.Choice(list(_WRITERS)),
+    help="The format; by default from FILE's suffix, else mermaid.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Where to write; by default (or -) to stdout.")
 @click.option("--distribution", metavar="NAME|FILE", help="The distribution; by default the current folder's.")

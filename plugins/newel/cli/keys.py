@@ -16,14 +16,14 @@ _NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 
 @click.group("keys")
 def keys() -> None:
-    """Keep API keys for `newel`. A variable of the environment that is set goes before a kept key."""
+    """Keep API keys for `newel`. An environment variable takes precedence over a kept key."""
 
 
 @keys.command("set")
 @click.argument("name")
-@click.option("--file", "in_file", is_flag=True, help="Into a file of mode 0600, even if there is a keyring.")
+@click.option("--file", "in_file", is_flag=True, help="Use a file of mode 0600, even if there is a keyring.")
 def set_key(name: str, in_file: bool) -> None:
-    """Keep the key NAME (such as OPENAI_API_KEY). It is asked for, or read from a pipe; never an argument."""
+    """Keep the key NAME (such as OPENAI_API_KEY). It is prompted for or read from a pipe, never an argument."""
     if not _NAME.fullmatch(name):
         raise ConfigurationError(f"{name!r} is not the name of a variable, such as ANTHROPIC_API_KEY")
     key = click.prompt(name, hide_input=True, err=True) if sys.stdin.isatty() else sys.stdin.readline()

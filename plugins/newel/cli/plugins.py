@@ -49,9 +49,9 @@ def plugins(ctx: click.Context, distribution: str | None) -> None:
 
 @plugins.command("list")
 @click.option(
-    "--state", "states", multiple=True, type=click.Choice(STATES), help="Only in this state; may be given again."
+    "--state", "states", multiple=True, type=click.Choice(STATES), help="Only plugins in this state; may be repeated."
 )
-@click.option("--from", "package", metavar="PACKAGE", help="Only of this package, such as newel-redact.")
+@click.option("--from", "package", metavar="PACKAGE", help="Only plugins of this package, such as newel-redact.")
 @_distribution
 @click.pass_context
 def list_plugins(ctx: click.Context, states: tuple[str, ...], package: str | None, distribution: str | None) -> None:
@@ -64,7 +64,7 @@ def list_plugins(ctx: click.Context, states: tuple[str, ...], package: str | Non
 @_distribution
 @click.pass_context
 def settings(ctx: click.Context, name: str | None, distribution: str | None) -> None:
-    """Show every setting of the plugin NAME, or of all: type, default, present value, description."""
+    """Show every setting of the plugin NAME, or of all: type, default, current value, description."""
     composition = composition_of(ctx, distribution or ctx.meta[__name__])
     rows = settings_of(composition, name)
     if not to_terminal():

@@ -19,7 +19,7 @@ from newel_kernel import ConfigurationError
 
 #: The exit status of a run that completed and left something waiting.
 WAITING = 3
-_ANSWER = "Answer what waits in the session: yes, no, text or JSON. May be given several times; takes MESSAGE's place."
+_ANSWER = "Answer an open question of the session: yes, no, text or JSON. May be repeated; replaces MESSAGE."
 
 
 @click.command("run")
@@ -44,8 +44,8 @@ def run(
 ) -> None:
     """Send AGENT one MESSAGE ("-" reads it from stdin) and print its answer.
 
-    Without --session it is a session of its own. Status 1: the run failed; 2: it could not start; 3: something waits
-    for an answer, and stderr says what and how to give it (with --answer, in the place of MESSAGE).
+    Without --session it begins a new session. Status 1: the run failed; 2: it could not start; 3: a question is
+    open, and stderr says how to answer it with --answer, in place of MESSAGE.
     """
     texts = check_answers(answers, "the last one" if continues(ctx) else session)
     text = None if texts and message is None else _text(ctx, message, bool(texts))

@@ -12,7 +12,9 @@ _SCHEMAS = {"any": file_schema, "agent": agent_schema, "app": app_schema}
 
 
 @click.command("schema")
-@click.option("--kind", type=click.Choice(list(_SCHEMAS)), default="any", show_default=True, help="For which files.")
+@click.option(
+    "--kind", type=click.Choice(list(_SCHEMAS)), default="any", show_default=True, help="Which files to describe."
+)
 @click.option("--distribution", metavar="NAME|FILE", help="The distribution; by default the current folder's.")
 @click.pass_context
 def schema(ctx: click.Context, kind: str, distribution: str | None) -> None:

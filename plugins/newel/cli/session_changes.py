@@ -75,7 +75,7 @@ def rewind(
     turns: int | None,
     before: str | None,
 ) -> None:
-    """Take a session of AGENT back: what its last turns said, wrote and saved is undone, and stays in the log."""
+    """Rewind a session of AGENT: undo what its last turns said, wrote and saved. The events stay in the log."""
     if turns is not None and before is not None:
         raise ConfigurationError("give either --turns or --before, not both")
 
@@ -134,7 +134,7 @@ def compact(
     keep: int,
     model: str | None,
 ) -> None:
-    """Have the older part of a session of AGENT summarised: its model sees the summary instead. The events stay."""
+    """Summarise the older part of a session of AGENT: its model sees the summary instead. The events stay."""
 
     async def work(stored: AgentSessions) -> Event | None:
         if model is not None:

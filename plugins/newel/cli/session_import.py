@@ -22,7 +22,7 @@ from newel_kernel import BaseSessionService, ConfigurationError
 @click.option("--sessions", metavar="URI", help="Where sessions are kept; by default .newel/sessions.db.")
 @click.pass_context
 def import_sessions(ctx: click.Context, files: tuple[Path, ...], sessions: str | None) -> None:
-    """Take in FILES of `newel sessions export`. Run again, it adds what is not there yet."""
+    """Import FILES that `newel sessions export` wrote. Run again, it adds only what is missing."""
     _import_files(files, partial(open_store, composition_of(ctx, None), sessions))
 
 

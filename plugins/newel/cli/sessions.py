@@ -26,7 +26,7 @@ from newel_kernel import ConfigurationError, Session, seam
 
 @click.group("sessions", cls=OpenGroup)
 def sessions() -> None:
-    """Look at the stored sessions of AGENT. An id may be shortened as long as it is unique."""
+    """Show and maintain the stored sessions of AGENT. An id may be shortened as long as it is unique."""
 
 
 for _command in (import_sessions, fork, rewind, compact, delete, vacuum, backup):
@@ -118,7 +118,7 @@ def verify(
 def replay(
     ctx: click.Context, agent: str, session_id: str, user: str | None, sessions: str | None, model: str | None
 ) -> None:
-    """Send what the user said in a session to AGENT again, in a new session that is not kept."""
+    """Send what the user said in a session to AGENT again, in a new session that is not stored."""
     session = with_sessions(ctx, agent, user, sessions, lambda stored: stored.whole(session_id))
     messages = [text for event in session.events if event.author == "user" and (text := text_of(event.content))]
     if not messages:

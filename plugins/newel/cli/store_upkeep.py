@@ -22,8 +22,8 @@ from newel_kernel import ConfigurationError, Session, seam
 @click.command("delete")
 @session_options
 @click.argument("session_ids", nargs=-1)
-@click.option("--older-than", type=Age(), metavar="AGE", help="Those unused for this long, such as 30d.")
-@click.option("--artifacts", metavar="URI", help="Where their artifacts are; by default as the agent has it.")
+@click.option("--older-than", type=Age(), metavar="AGE", help="Sessions unused for this long, such as 30d.")
+@click.option("--artifacts", metavar="URI", help="Where their artifacts are; by default the agent's store.")
 @click.option("--dry-run", is_flag=True, help="Say what would be deleted, and delete nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_context
@@ -38,9 +38,9 @@ def delete(
     dry_run: bool,
     yes: bool,
 ) -> None:
-    """Delete sessions of AGENT and their artifacts. One that has a run is refused, or left if an age is given.
+    """Delete sessions of AGENT and their artifacts. A session with a run is refused, or skipped if an age is given.
 
-    With --sessions of another place, which may be a copy, artifacts go only if --artifacts is given.
+    With --sessions, which may name a copy, artifacts are deleted only if --artifacts is given, too.
     """
     if bool(session_ids) == (older_than is not None):
         raise ConfigurationError("name the sessions to delete, or say --older-than AGE, and not both")
@@ -128,7 +128,7 @@ def vacuum(ctx: click.Context, agent: str, sessions: str | None) -> None:
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.pass_context
 def backup(ctx: click.Context, agent: str, sessions: str | None, file: Path) -> None:
-    """Copy the whole SQLite file of AGENT's sessions to FILE, as it is at one moment, while others use it."""
+    """Copy the SQLite file of AGENT's sessions to FILE, consistently even while others use it."""
 
     async def work(stored: AgentSessions) -> None:
         await _durable(stored).backup(file)

@@ -45,7 +45,7 @@ class LivePipe:
 
 
 @click.command("talk")
-@click.option("--audio-in", metavar="FILE", help="Say what is in this WAV file (16 bit, one channel) instead of lines.")
+@click.option("--audio-in", metavar="FILE", help="Send this WAV file (16 bit, one channel) instead of typed lines.")
 @click.option("--audio-out", metavar="FILE", help="Write what the agent says into this WAV file.")
 @conversation_options
 @click.pass_context
@@ -62,7 +62,7 @@ def talk(
 ) -> None:
     """Talk to AGENT over a live connection. Ctrl-C interrupts an answer, Ctrl-D ends.
 
-    Each line is said as it is typed; the answer is shown as text, or as the words of what is spoken.
+    Typed lines are sent as text; answers are shown as text, or as a transcript of what is spoken.
     """
     microphone = Microphone(Path(audio_in)) if audio_in is not None else None
     options = Options(session=session, user=user, model=model, sessions=sessions, distribution=distribution)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of code execution."""
 
-    #: Seconds after which an executor that has no timeout of its own is given up; None: never.
+    #: Seconds after which an executor that has no timeout of its own is stopped; None: never.
     timeout_seconds: PositiveFloat | None = 300.0
     #: Characters of an execution's output that the model sees.
     max_output: PositiveInt = MAX_OUTPUT

@@ -20,9 +20,9 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
     queue_bytes: int = Field(default=0, ge=0)
     #: The largest single piece of audio, or image, in bytes.
     blob_bytes: int = Field(default=16 * MIB, ge=1)
-    #: Whether a content with function calls ends the run; if not, it is refused, and the session goes on.
+    #: Whether a content with function calls ends the run; if not, it is refused, and the session continues.
     strict_content: bool = True
-    #: How long a service may be silent while an answer is due, in seconds; 0: for ever.
+    #: How long a service may be silent while an answer is due, in seconds; 0: forever.
     silence_seconds: float = Field(default=30.0, ge=0)
     #: How often a lost connection is opened again.
     reconnects: int = Field(default=5, ge=0)

@@ -16,7 +16,7 @@ REGRESSED = 1
 @click.argument("before", type=click.Path(exists=True, dir_okay=False))
 @click.argument("after", type=click.Path(exists=True, dir_okay=False))
 @click.option("--max-drop", type=float, help="Fail if a mean falls by more, whether by chance or not.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The seed of the bootstrap.")
 @click.pass_context
 def command(ctx: click.Context, before: str, after: str, max_drop: float | None, seed: int) -> None:
     """Compare the runs BEFORE and AFTER (run files or result files).

@@ -50,7 +50,7 @@ _storage_option = click.option("--eval_storage_uri", metavar="URI", help="Where 
 @click.argument("eval_set_id")
 @_storage_option
 def create(agent_dir: str, eval_set_id: str, eval_storage_uri: str | None) -> None:
-    """Make an empty set in the agent's folder."""
+    """Create an empty set in the agent's folder."""
     manager, app = manager_of(agent_dir, eval_storage_uri)
     try:
         manager.create_eval_set(app, eval_set_id)
@@ -68,7 +68,7 @@ def create(agent_dir: str, eval_set_id: str, eval_storage_uri: str | None) -> No
 def add_eval_case(
     agent_dir: str, eval_set_id: str, scenarios_file: str, session_input_file: str | None, eval_storage_uri: str | None
 ) -> None:
-    """Add a case for each scenario of a file; those that are there already are passed over."""
+    """Add a case for each scenario of a file; cases that exist already are skipped."""
     manager, app = manager_of(agent_dir, eval_storage_uri)
     scenarios = read_model(ConversationScenarios, read_text(scenarios_file), scenarios_file)
     _add(manager, app, eval_set_id, scenarios.scenarios, _session(session_input_file))

@@ -37,7 +37,7 @@ class EvalGroup(click.Group):
 
 @click.command("eval", cls=EvalGroup, no_args_is_help=True)
 def evaluation() -> None:
-    """Run an agent against eval sets, and look at what came of it.
+    """Run an agent against eval sets, and compare the results.
 
     `newel eval AGENT SETS...` is short for `newel eval run AGENT SETS...`, whose --help lists the options.
     """

@@ -12,7 +12,7 @@ from newel.evaluation.plugins import plugin_registry
 
 @click.command("metrics")
 def command() -> None:
-    """List the metrics: name, range, what each needs, which package brings it and with which plugin."""
+    """List the metrics: name, range, requirements, package and plugin."""
     table = Table("metric", "range", "needs", "from", "plugin", "what it measures")
     for name, owned in sorted(plugin_registry().owned(Metric).items()):
         metric = owned.item

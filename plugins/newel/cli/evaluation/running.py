@@ -46,23 +46,31 @@ FAILURE, UNEVALUATED = 1, 2
 @click.option("--eval_storage_uri", metavar="URI", help="Where sets and results are kept, if not in files.")
 @click.option("--log_level", default="WARNING", show_default=True, help="Level of the log on stderr.")
 @click.option("--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="How often to run each case.")
-@click.option("--parallelism", type=click.IntRange(min=1), default=4, show_default=True, help="Cases at once.")
+@click.option(
+    "--parallelism", type=click.IntRange(min=1), default=4, show_default=True, help="How many cases run at once."
+)
 @click.option("--case", "cases", multiple=True, metavar="GLOB", help="Only cases whose id matches.")
 @click.option("--tag", "tags", multiple=True, help="Only cases with this tag.")
 @click.option("--case-timeout", type=float, metavar="SECONDS", help="Give up on a case after this time.")
-@click.option("--rate-limit", multiple=True, metavar="MODEL=N", help="At most N calls a minute; N,Mtok: and M tokens.")
-@click.option("--max-cost", type=float, metavar="DOLLARS", help="Stop, resumably, when this much is used.")
-@click.option("--max-tokens", type=int, help="Stop, resumably, when this many are used.")
-@click.option("--max-seconds", type=float, help="Stop, resumably, after this time.")
-@click.option("--cassette", type=click.Choice(["record", "replay", "auto"]), help="Keep models' answers in a file.")
-@click.option("--cassette-file", metavar="FILE", help="That file; by default one of the agent.")
+@click.option(
+    "--rate-limit", multiple=True, metavar="MODEL=N", help="At most N calls a minute; N,Mtok limits tokens, too."
+)
+@click.option("--max-cost", type=float, metavar="DOLLARS", help="Stop when this much is spent; the run can be resumed.")
+@click.option("--max-tokens", type=int, help="Stop when this many are used; the run can be resumed.")
+@click.option("--max-seconds", type=float, help="Stop after this time; the run can be resumed.")
+@click.option(
+    "--cassette",
+    type=click.Choice(["record", "replay", "auto"]),
+    help="Record the models' answers in a cassette, or replay them.",
+)
+@click.option("--cassette-file", metavar="FILE", help="The cassette; by default a file in the agent's folder.")
 @click.option("--allow-effects", is_flag=True, help="Run tools that declare effects, too.")
 @click.option("--allow-unevaluated", is_flag=True, help="Cases that cannot be evaluated do not count.")
 @click.option("--resume", metavar="RUN", help="Continue a run that was cut short.")
 @click.option("--reuse-inference", metavar="RUN", help="Judge what the agent did in a stored run.")
 @click.pass_context
 def command(ctx: click.Context, /, agent: str, sets: tuple[str, ...], **values: Any) -> None:
-    """Put the cases of SETS (files, or ids in the agent's folder, each with :case,case) to AGENT.
+    """Run the cases of SETS (files, or ids in the agent's folder, each with :case,case) against AGENT.
 
     Status 0: all passed; 1: a case failed, or nothing ran; 2: a case could not be evaluated, and none failed.
     """

@@ -41,7 +41,7 @@ class RunOptions(BaseModel):
     parallelism: int = Field(default=4, ge=1)
     #: How often each case runs, unless the case says otherwise.
     repeats: int = Field(default=1, ge=1)
-    #: Seconds after which a case is given up.
+    #: Seconds after which a case is stopped.
     case_timeout: float | None = Field(default=None, gt=0)
     #: By model address; ``*`` is for all that are not named.
     rate_limits: dict[str, RateLimit] = Field(default_factory=dict)
