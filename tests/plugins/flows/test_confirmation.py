@@ -114,7 +114,7 @@ def test_the_forms_of_an_approval(answer: Any) -> None:
         ({"confirmed": True, "originalFunctionCall": {"name": "look"}}, "name differs"),
         ({"confirmed": True, "args": {"path": "/etc"}}, "args: Extra inputs"),
         ({"confirmed": "perhaps"}, "confirmed: Input should be a valid boolean"),
-        ({"response": "yes"}, "no JSON"),
+        ({"response": "yes"}, "not valid JSON"),
         ({"response": "[true]"}, "must be an object"),
         ({"confirmed": True, "editedArgs": {"where": "/q"}}, "there is no where; the parameters are path"),
         ({"confirmed": True, "editedArgs": {}}, "path missing"),
