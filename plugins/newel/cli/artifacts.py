@@ -77,7 +77,7 @@ def gc(
     dry_run: bool,
     yes: bool,
 ) -> None:
-    """Remove versions of artifacts whose session is gone, or that nothing in it refers to, and the leftovers of crashes.
+    """Remove versions of artifacts whose session is gone, or that nothing in it refers to, and leftovers of crashes.
 
     Artifacts of users (user:...) stay, and so does everything of a session that has a run.
     """
