@@ -10,8 +10,8 @@ from newel_compose._internal import discovery
 from newel_compose._internal.choices import part_of
 from newel_compose._internal.composition import Composition, PluginRecord
 from newel_compose._internal.distribution import CHAINS, Distribution
+from newel_compose._internal.exclusions import LeftOut, clashing, culprits_of, refuse_strictly, report
 from newel_compose._internal.hookspecs import HookPolicy
-from newel_compose._internal.left_out import LeftOut, clashing, culprits_of, refuse_strictly, report
 from newel_compose._internal.loading import Loaded, given_plugin, load_group, load_plugins
 from newel_compose._internal.manager import Manager
 from newel_compose._internal.provision import provide

@@ -8,7 +8,7 @@ import re
 from newel.code_executors.base_code_executor import CodeExecutionFile
 from newel.code_executors.code_execution_utils import CodeExecutionUtils
 from newel.code_executors.code_executor_context import CodeExecutorContext
-from newel.flows.code_running import Execution
+from newel.flows.code_runs import Execution
 from newel_kernel import Event, LlmRequest
 from newel_types import Content, Part
 

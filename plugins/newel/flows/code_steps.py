@@ -11,7 +11,7 @@ from newel.code_executors.code_execution_utils import CodeExecutionUtils
 from newel.contexts.context import Context
 from newel.contexts.invocation_context import full_invocation
 from newel.flows.code_files import explore, take_data_files
-from newel.flows.code_running import Execution
+from newel.flows.code_runs import Execution
 from newel_kernel import ConfigurationError, Event, InvocationContext, LlmRequest, LlmResponse, seam
 from newel_types import Content, Part
 

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from newel import apps
-from newel.flows.compacting import older, surplus, window
+from newel.flows.compaction_window import older, surplus, window
 from newel_kernel import (
     ConfigurationError,
     Epilogue,

@@ -16,7 +16,7 @@ from newel.live.kinds import LiveIn
 from newel.live.link import Link
 from newel.live.queue import LiveRequestQueue
 from newel.live.reading import as_response, spoken_by_user
-from newel.live.sending import refusal
+from newel.live.sender import refusal
 from newel.live.session import RunningSession
 from newel.live.settings import Settings
 from newel.live.task_completed import NAME as TASK_COMPLETED

@@ -13,7 +13,7 @@ from newel.live.contract import LiveSession
 from newel.live.inbox import media_size
 from newel.live.kinds import LiveIn
 from newel.live.losses import closed_normally, is_loss
-from newel.live.sending import Sender
+from newel.live.sender import Sender
 from newel.live.waiting import cancelled
 from newel.models.live import CONNECTION_NUMBER, LIVE_CONFIG, ConnectionLostError
 from newel_kernel import BaseLlm, BaseLlmConnection, LlmRequest, LlmResponse, current_operation, seam

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from newel.contexts.invocation_context import InvocationContext
 from newel.live.background import Background
 from newel.live.inbox import Inbox
-from newel.live.sending import refusal
+from newel.live.sender import refusal
 from newel.live.settings import Settings
 from newel.models.live import LIVE_CONFIG
 from newel_kernel import BaseLlm, Draft, Event, EventActions, Json, LlmRequest, ModelAgent, Plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from newel.agents.isolated import IsolatedResult, finishes, run_isolated
+from newel.agents.isolation import IsolatedResult, finishes, run_isolated
 from newel.workflow._base_node import BaseNode
 from newel.workflow.context import Run
 from newel_kernel import BaseAgent, Event, InvocationContext

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from newel.evaluation.cases.eval_case import Invocation
-from newel.evaluation.inference.bounded import as_done
+from newel.evaluation.inference.bounded_concurrency import as_done
 from newel.evaluation.inference.case_inference import DEFAULT_USER, SESSION_PREFIX, infer_case
 from newel.evaluation.inference.turn_recording import kept_spans
 from newel.evaluation.judges.model_calls import agent_gate, chains, gate
@@ -26,7 +26,7 @@ from newel.evaluation.runs.run_file import RunFile, RunFileError
 from newel.evaluation.runs.stored import stored_inferences
 from newel.evaluation.runs.units import Unit, UnitResult, outcome_of, units_of
 from newel.evaluation.service.base_eval_service import InferenceResult, InferenceStatus
-from newel.evaluation.service.judging import judge_case
+from newel.evaluation.service.case_metrics import judge_case
 from newel.evaluation.simulation.user_simulator_provider import UserSimulatorProvider
 from newel_kernel import ConfigurationError, seam
 

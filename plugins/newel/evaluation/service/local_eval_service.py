@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from newel.errors.not_found_error import NotFoundError
 from newel.evaluation.cases.eval_case import EvalCase
-from newel.evaluation.inference.bounded import as_done
+from newel.evaluation.inference.bounded_concurrency import as_done
 from newel.evaluation.inference.case_inference import SESSION_PREFIX, Stage, Stores, infer_case
 from newel.evaluation.inference.effects import EffectGate
 from newel.evaluation.judges.model_calls import agent_gate
@@ -23,7 +23,7 @@ from newel.evaluation.service.base_eval_service import (
     InferenceRequest,
     InferenceResult,
 )
-from newel.evaluation.service.judging import judge_case
+from newel.evaluation.service.case_metrics import judge_case
 from newel.evaluation.simulation.user_simulator_provider import UserSimulatorProvider
 from newel.evaluation.storage.eval_set_results_manager import EvalSetResultsManager, PendingResults
 from newel.evaluation.storage.eval_sets_manager import EvalSetsManager

@@ -8,7 +8,7 @@ from contextlib import aclosing
 
 from pydantic import BaseModel
 
-from newel.agents.isolated import IsolatedResult, run_isolated
+from newel.agents.isolation import IsolatedResult, run_isolated
 from newel.agents.llm.task._coordination import Desk
 from newel.agents.llm.task._finish_task_tool import finishing_response
 from newel.agents.llm.task._task_models import TaskRequest, _DefaultTaskInput

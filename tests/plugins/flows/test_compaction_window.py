@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from newel.apps import EventsCompactionConfig
-from newel.flows.compacting import window
+from newel.flows.compaction_window import window
 from newel_kernel import Event
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 

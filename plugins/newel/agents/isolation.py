@@ -1,4 +1,4 @@
-"""Isolated runs: an agent works on an input of its own, outside the conversation around it."""
+"""Isolation: an agent works on an input of its own, outside the conversation around it."""
 
 from __future__ import annotations
 

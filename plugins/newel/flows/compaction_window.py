@@ -1,4 +1,4 @@
-"""Compacting: which events of a session a summary is to cover. Calls that wait for an answer are left out."""
+"""Compaction window: which events of a session a summary is to cover. Calls that wait for an answer are left out."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from newel import Agent, Event, Runner
 from newel.agents import BaseAgent, InvocationContext, SequentialAgent
-from newel.agents.isolated import IsolatedResult, run_isolated
+from newel.agents.isolation import IsolatedResult, run_isolated
 from newel.testing import ScriptedModel
 from newel.types import Content, FunctionCall, Part
 

@@ -1,4 +1,4 @@
-"""Judging: the metrics of one case, computed from what the agent did."""
+"""Case metrics: the metrics of one case, computed from what the agent did."""
 
 from __future__ import annotations
 

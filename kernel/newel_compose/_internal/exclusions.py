@@ -1,4 +1,4 @@
-"""Left out: installed plugins that cannot take part. Each is reported once; a strict distribution refuses them."""
+"""Exclusions: installed plugins that cannot take part. Each is reported once; a strict distribution refuses them."""
 
 from __future__ import annotations
 
