@@ -51,7 +51,7 @@ class ModelProvider(Stage):
 
 
 #: What a policy does about an error.
-Recovery = Union["Again", LlmResponse, None]
+Recovery = Union["Retry", LlmResponse, None]
 #: Asks a model: (model, request, stream) -> its responses.
 ModelCall = Callable[["BaseLlm", LlmRequest, bool], AsyncGenerator[LlmResponse, None]]
 
@@ -68,7 +68,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class Retry:
     """What a policy answers to an error: everything within it begins again."""
 
     #: Seconds to wait before that; None: not even for the other tasks of the event loop.

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, Field
 
-from newel.models.kinds import Again, Attempt, ModelPolicy
+from newel.models.kinds import Attempt, ModelPolicy, Retry
 from newel_kernel import ModelError, hookimpl
 
 logger = logging.getLogger(__name__)
@@ -34,13 +34,13 @@ class _Others:
         self.left = list(addresses)
 
 
-def _next(others: _Others, error: Exception, begun: bool) -> Again | None:
+def _next(others: _Others, error: Exception, begun: bool) -> Retry | None:
     if begun or not others.left or not isinstance(error, ModelError) or error.code in _OWN_FAULT:
         return None
     address = others.left.pop(0)
     logger.warning("%s answers instead of %s, which failed: %s", address, others.failing, error)
     others.failing = address
-    return Again(model=address)
+    return Retry(model=address)
 
 
 @hookimpl

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, Field
 
-from newel.models.kinds import Again, Attempt, ModelPolicy
+from newel.models.kinds import Attempt, ModelPolicy, Retry
 from newel_kernel import ModelError, hookimpl
 from newel_types import HttpRetryOptions
 
@@ -90,7 +90,7 @@ class _Tries:
 def retrying(settings: Settings) -> ModelPolicy:
     """The policy: the responses are those of the first request that answers, or the error is the last one's."""
 
-    def again(tries: _Tries, error: Exception, begun: bool) -> Again | None:
+    def retry(tries: _Tries, error: Exception, begun: bool) -> Retry | None:
         if begun or not isinstance(error, ModelError):
             return None
         options = tries.attempt.request.http_options
@@ -101,9 +101,9 @@ def retrying(settings: Settings) -> ModelPolicy:
             return None
         logger.info("attempt %d of %d failed, the next one in %.1f s: %s", tries.count, schedule.attempts, delay, error)
         tries.count += 1
-        return Again(delay=delay)
+        return Retry(delay=delay)
 
-    return ModelPolicy(name="model_retries", begin=_Tries, error=again, after=("model_fallbacks?",))
+    return ModelPolicy(name="model_retries", begin=_Tries, error=retry, after=("model_fallbacks?",))
 
 
 @hookimpl

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from newel.models.kinds import Again, Attempt, ModelCall, ModelPolicy
+from newel.models.kinds import Attempt, ModelCall, ModelPolicy, Retry
 from newel_kernel import BaseLlm, HookSignatureError, LlmRequest, LlmResponse
 
 Responses = AsyncGenerator[LlmResponse, None]
@@ -141,8 +141,8 @@ class _Call:
                 answered = self.answered <= level or level in self.earlier
                 found = phase(state, error, answered)
                 recovery = await found if inspect.isawaitable(found) else found
-                if isinstance(recovery, Again):
-                    return await self._again(recovery, level)
+                if isinstance(recovery, Retry):
+                    return await self._retry(recovery, level)
             except Exception as problem:  # noqa: BLE001 - a plugin boundary; the policies further out see it
                 error = problem
                 continue
@@ -150,17 +150,17 @@ class _Call:
                 return level, recovery
         raise error
 
-    async def _again(self, again: Again, level: int) -> tuple[int, None]:
-        if again.model is None:
+    async def _retry(self, retry: Retry, level: int) -> tuple[int, None]:
+        if retry.model is None:
             self._restart(self.attempts[level + 1], level + 1)
         else:
             request = self.attempts[level].request.model_copy()
-            request.model = self._ask(again.model, request, level + 1).model
+            request.model = self._ask(retry.model, request, level + 1).model
         reached = self.earlier.union(range(max(self.answered, 0), self.phases.size))
         self.earlier = reached.intersection(range(level + 1))
         self.answered = self.phases.size
-        if again.delay is not None:
-            await asyncio.sleep(again.delay)
+        if retry.delay is not None:
+            await asyncio.sleep(retry.delay)
         return level + 1, None
 
     def close(self, start: int) -> None:

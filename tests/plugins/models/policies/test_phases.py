@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newel.models.kinds import Again, Attempt, ModelCall, ModelPolicy
+from newel.models.kinds import Attempt, ModelCall, ModelPolicy, Retry
 from newel.models.policies.chain import _within
 from newel_compose import compose
 from newel_kernel import BaseLlm, Chains, CompositionError, ConfigurationError, LlmRequest, LlmResponse, hookimpl
@@ -140,9 +140,9 @@ def _error(run: Run, level: int, acts: Acts) -> Any:
     def recover(state: object, error: Exception, answered: bool) -> object:
         act = run.act(level, "error", acts, str(error), answered)
         if act == "again":
-            return Again()
+            return Retry()
         if act == "other":
-            return Again(model=Named(model=f"e{level}"), delay=0)
+            return Retry(model=Named(model=f"e{level}"), delay=0)
         return said(f"instead{level}") if act == "do" else None
 
     async def recover_later(state: object, error: Exception, answered: bool) -> object:
@@ -199,7 +199,7 @@ def nested(policy: ModelPolicy, call: ModelCall) -> ModelCall:  # noqa: C901
                         raise
                     found = policy.error(state, error, answered)
                     recovery = await found if asyncio.iscoroutine(found) else found
-                    if isinstance(recovery, Again):
+                    if isinstance(recovery, Retry):
                         if recovery.model is not None:
                             copy = request.model_copy()
                             asked = Attempt(cast("BaseLlm", recovery.model), copy, stream)
