@@ -15,7 +15,6 @@ _NAMES = {
         "Chains Epilogue Prologue RequestProcessor ResponseProcessor ResultProcessor ToolCall ToolPolicy "
         "ToolPreparation TurnPolicy"
     ),
-    "completion": "epilogues finish",
     "contracts.agent": "AgentDriver BaseAgent",
     "contracts.model": "BaseLlm BaseLlmConnection LiveCapabilities ModelCapabilities",
     "contracts.model_agent": "ModelAgent ModelDriver",
@@ -32,9 +31,10 @@ _NAMES = {
         "SessionError SessionNotFoundError StaleSessionError ToolAbortedError brief did_you_mean"
     ),
     "events": "Event EventActions EventCompaction NodeInfo ToolConfirmation as_message freeze_event",
+    "gate": "Admission SessionGate open_session",
     "hooks": "LIFECYCLE Bound Callbacks",
     "hookspecs.markers": "Settings hookimpl hookspec",
-    "invocation": ("CallbackContext Context InvocationContext ReadonlyContext ToolContext new_invocation_id"),
+    "invocation": ("CallbackContext Context InvocationContext Mode ReadonlyContext ToolContext new_invocation_id"),
     "kinds": "Descriptor Kind Registry Stage",
     "log": "Calls Log Turn response_ids",
     "lifecycle": "Draft model_round",
@@ -43,7 +43,7 @@ _NAMES = {
     "preparation": "DONE Plan declare_tools prepare",
     "rendezvous": "Meeting merge_streams",
     "run_config": "RunConfig StreamingMode",
-    "runner": "Application Runner",
+    "runner": "Application Message Runner",
     "session": "Session",
     "stash": "Key Stash",
     "state": "State apply_delta",

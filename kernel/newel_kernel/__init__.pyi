@@ -14,8 +14,6 @@ from newel_kernel._internal.chains import ToolCall as ToolCall
 from newel_kernel._internal.chains import ToolPolicy as ToolPolicy
 from newel_kernel._internal.chains import ToolPreparation as ToolPreparation
 from newel_kernel._internal.chains import TurnPolicy as TurnPolicy
-from newel_kernel._internal.completion import epilogues as epilogues
-from newel_kernel._internal.completion import finish as finish
 from newel_kernel._internal.contracts.agent import AgentDriver as AgentDriver
 from newel_kernel._internal.contracts.agent import BaseAgent as BaseAgent
 from newel_kernel._internal.contracts.model import BaseLlm as BaseLlm
@@ -70,6 +68,9 @@ from newel_kernel._internal.events import NodeInfo as NodeInfo
 from newel_kernel._internal.events import ToolConfirmation as ToolConfirmation
 from newel_kernel._internal.events import as_message as as_message
 from newel_kernel._internal.events import freeze_event as freeze_event
+from newel_kernel._internal.gate import Admission as Admission
+from newel_kernel._internal.gate import SessionGate as SessionGate
+from newel_kernel._internal.gate import open_session as open_session
 from newel_kernel._internal.hooks import LIFECYCLE as LIFECYCLE
 from newel_kernel._internal.hooks import Bound as Bound
 from newel_kernel._internal.hooks import Callbacks as Callbacks
@@ -80,6 +81,7 @@ from newel_kernel._internal.hookspecs.registration import KERNEL_KINDS as KERNEL
 from newel_kernel._internal.invocation import CallbackContext as CallbackContext
 from newel_kernel._internal.invocation import Context as Context
 from newel_kernel._internal.invocation import InvocationContext as InvocationContext
+from newel_kernel._internal.invocation import Mode as Mode
 from newel_kernel._internal.invocation import ReadonlyContext as ReadonlyContext
 from newel_kernel._internal.invocation import ToolContext as ToolContext
 from newel_kernel._internal.invocation import new_invocation_id as new_invocation_id
@@ -110,6 +112,7 @@ from newel_kernel._internal.rendezvous import merge_streams as merge_streams
 from newel_kernel._internal.run_config import RunConfig as RunConfig
 from newel_kernel._internal.run_config import StreamingMode as StreamingMode
 from newel_kernel._internal.runner import Application as Application
+from newel_kernel._internal.runner import Message as Message
 from newel_kernel._internal.runner import Runner as Runner
 from newel_kernel._internal.session import Session as Session
 from newel_kernel._internal.stash import Key as Key

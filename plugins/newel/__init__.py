@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from newel.plugins import BasePlugin as BasePlugin
     from newel.runners import InMemoryRunner as InMemoryRunner
     from newel.runners import Runner as Runner
-    from newel.runs.answer import Waiting as Waiting
-    from newel.runs.answer import run as run
+    from newel.runners.answer import Waiting as Waiting
+    from newel.runners.answer import run as run
     from newel.tools.decorator import tool as tool
     from newel.workflow import Workflow as Workflow
     from newel_kernel import Event as Event
@@ -57,11 +57,11 @@ _WHERE = {
     "Event": "newel_kernel",
     "InMemoryRunner": "newel.runners",
     "Runner": "newel.runners",
-    "Waiting": "newel.runs.answer",
+    "Waiting": "newel.runners.answer",
     "Workflow": "newel.workflow",
     "__version__": "newel.version:VERSION",
     "hookimpl": "newel_kernel",
-    "run": "newel.runs.answer",
+    "run": "newel.runners.answer",
     "tool": "newel.tools.decorator",
     "types": "newel.types:",
 }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,21 +12,27 @@ import pytest
 from tests.kernel.stores import DictSessionService
 
 from newel_kernel import (
+    Admission,
     BaseAgent,
+    Bound,
     Chains,
     ConfigurationError,
     Descriptor,
     Epilogue,
     Event,
     InvocationContext,
+    Message,
     Observer,
     ReadonlyContext,
     RequestProcessor,
     RunConfig,
     Runner,
     Session,
+    SessionError,
+    SessionGate,
     Signal,
     TurnPolicy,
+    open_session,
 )
 from newel_types import Content, Part
 
@@ -51,11 +59,6 @@ class Clerk(BaseAgent):
         self.seen.append(ctx)
         for event in self.events:
             yield event.model_copy(update={"id": Event.new_id()})
-
-    async def _run_live_impl(self, ctx: InvocationContext) -> Any:
-        self.seen.append(ctx)
-        async for words in ctx.live_request_queue:
-            yield Event(ctx.invocation_id, self.name, words and Content(role="model", parts=[words]))
 
 
 def clerk(*events: Event, **fields: Any) -> Clerk:
@@ -122,7 +125,7 @@ def test_an_invocation_shares_what_its_runner_has() -> None:
     (ctx,) = agent.seen
     assert ctx.session_service is runner.session_service
     assert (ctx.agent, ctx.app, ctx.run_config) == (agent, runner.app, config)
-    assert (ctx.app_name, ctx.user_id, ctx.branch, ctx.live_request_queue) == ("tearoom", "ada", None, None)
+    assert (ctx.app_name, ctx.user_id, ctx.branch, ctx.mode) == ("tearoom", "ada", None, None)
     assert ctx.composition.registry is runner.composition.registry
     assert ctx.user_content.parts[0].text == "tea"
     assert ctx.invocation_id == stored(runner)[0].invocation_id
@@ -221,24 +224,49 @@ def test_a_new_session_keeps_the_id_that_its_store_gives_it() -> None:
     assert texts(asyncio.run(_stored(runner, "s1-new")).events) == [("user", "tea"), ("clerk", "here you are")]
 
 
-def test_a_live_run_takes_its_queue_and_stores_no_media() -> None:
+class Whispers:
+    """A mode in which an agent repeats words, and what it whispers is not stored."""
+
+    def __init__(self, *words: str, calls_hooks: bool = True) -> None:
+        self.words, self.calls_hooks = words, calls_hooks
+        self.seen: list[Any] = []
+
+    def enter(self, ctx: InvocationContext) -> None:
+        self.seen.append((ctx, ctx.user_content))
+
+    async def start(self, agent: BaseAgent, ctx: InvocationContext) -> Any:
+        for words in self.words:
+            yield Event(ctx.invocation_id, agent.name, Content(role="model", parts=[Part(text=words)]))
+
+    def stores(self, event: Event) -> bool:
+        return bool(event.content and event.content.parts and event.content.parts[0].text != "psst")
+
+    def finish(self, ctx: InvocationContext, error: BaseException | None) -> bool:
+        self.seen.append(error)
+        return self.calls_hooks
+
+
+@pytest.mark.parametrize("calls_hooks", [True, False])
+def test_a_mode_starts_agents_and_says_what_is_stored(calls_hooks: bool) -> None:
     signals: list[Signal] = []
-    agent, config = clerk(), RunConfig()
-    runner = make(agent, Observer(name="watch", notify=signals.append))
-    image, words = Part.from_bytes(data=b"x", mime_type="audio/pcm"), Part(text="here you are")
+    ends: list[str] = []
 
-    async def queue() -> Any:
-        for part in (words, image, words, None):
-            yield part
+    async def after_run(**_: object) -> None:
+        ends.append("hooks")
 
-    lasting = queue()
-    live = runner.run_live(live_request_queue=lasting, run_config=config, **WHERE)
-    assert len(asyncio.run(all_of(live))) == 4
-    (ctx,) = agent.seen
-    assert (ctx.live_request_queue, ctx.user_content) == (lasting, None)
-    assert ctx.run_config is config
-    assert texts(stored(runner)) == [("clerk", "here you are"), ("clerk", "here you are")]
-    assert stored(runner)[-1].content is None
+    def end(ctx: InvocationContext, error: BaseException | None) -> None:
+        ends.append("epilogues")
+
+    mode, config = Whispers("here", "psst", "you are", calls_hooks=calls_hooks), RunConfig()
+    runner = make(clerk(), Observer(name="watch", notify=signals.append), Epilogue(name="end", run=end))
+    hook = Bound("after_run_callback", after_run, "watch")
+    runner.composition = replace(runner.composition, hooks={"after_run_callback": ((hook,), ())})
+    events = asyncio.run(all_of(runner.invoke(**WHERE, message=Message(mode=mode), config=config)))
+    assert texts(events) == [("clerk", "here"), ("clerk", "psst"), ("clerk", "you are")]
+    assert texts(stored(runner)) == [("clerk", "here"), ("clerk", "you are")]
+    (ctx, content), error = mode.seen
+    assert (ctx.mode, ctx.run_config, content, error) == (mode, config, None, None)
+    assert ends == (["hooks", "epilogues"] if calls_hooks else ["epilogues"])
     invocation = signals[0].operation
     assert (invocation.kind, invocation.session_id, invocation.subject) == ("invocation", "s1", runner)
 
@@ -314,17 +342,90 @@ def test_a_run_that_resumes_brings_no_message_and_goes_on_under_its_id() -> None
 
 
 @pytest.mark.parametrize(("message", "resumes"), [("tea", False), (None, True)])
-def test_a_subclass_may_open_sessions_otherwise_for_runs_that_resume(message: Any, resumes: bool) -> None:
-    opened: list[bool] = []
+@pytest.mark.parametrize("awaits", [True, False])
+def test_a_run_is_let_in_and_out_of_its_session_by_the_gate(message: Any, resumes: bool, awaits: bool) -> None:
+    steps: list[Any] = []
 
-    class Looking(Runner):
-        async def _open(self, user_id: str, session_id: str, config: RunConfig, resumes: bool) -> Session:
-            opened.append(resumes)
-            return await super()._open(user_id, session_id, config, resumes)
+    async def enter(admission: Admission) -> Session:
+        steps.append(("in", admission.user_id, admission.session_id, admission.creates, admission.resumes))
+        return await open_session(admission)
 
-    runner = make(clerk(), TurnPolicy(enter=lambda ctx, turn, invocation_id: None), runner_type=Looking)
+    async def leave_later(admission: Admission) -> None:
+        steps.append(("out", admission.session is agent.seen[0].session, admission.ending))
+
+    def leave(admission: Admission) -> Any:
+        return leave_later(admission) if awaits else leave_later(admission).close() or steps.append("out")
+
+    def end(ctx: InvocationContext, error: BaseException | None) -> None:
+        steps.append("epilogues")
+
+    agent = clerk()
+    gate = SessionGate(enter=enter, leave=leave)
+    free = TurnPolicy(enter=lambda ctx, turn, invocation_id: None)
+    runner = make(agent, free, gate, Epilogue(name="end", run=end))
     asyncio.run(all_of(runner.run_async(new_message=message, invocation_id="e-7", **WHERE)))
-    assert opened == [resumes]
+    assert steps == [("in", "ada", "s1", True, resumes), "epilogues", ("out", True, True) if awaits else "out"]
+
+
+def test_a_gate_may_refuse_a_run_and_is_not_asked_to_take_it_back() -> None:
+    async def enter(admission: Admission) -> Session:
+        raise SessionError("closed today")
+
+    left: list[Admission] = []
+    runner = make(clerk(), SessionGate(enter=enter, leave=left.append))
+    with pytest.raises(SessionError, match="closed today"):
+        say(runner)
+    with pytest.raises(SessionError, match="closed today"):
+        asyncio.run(runner.session_in_use("ada", "s1").__aenter__())
+    assert left == []
+
+
+def test_a_gate_can_end_a_run_by_the_events_that_it_wraps() -> None:
+    async def first(events: Any, admission: Admission) -> Any:
+        async with aclosing(events):
+            yield await anext(events)
+
+    ends: list[Any] = []
+    end = Epilogue(name="end", run=lambda ctx, error: ends.append(type(error)))
+    runner = make(clerk(reply("here"), reply("you are")), SessionGate(around=first), end)
+    assert texts(say(runner)) == [("clerk", "here")]
+    assert ends == [GeneratorExit]
+
+
+def test_what_uses_a_session_without_a_run_passes_the_gate_and_leaves_it_whatever_happens() -> None:
+    seen: list[Any] = []
+
+    async def enter(admission: Admission) -> Session:
+        seen.append((admission.at_once, admission.resumes))
+        return await open_session(admission)
+
+    runner = make(clerk(), SessionGate(enter=enter, leave=lambda admission: seen.append(admission.ending)))
+
+    async def use() -> None:
+        async with runner.session_in_use("ada", "s1", at_once=True) as session:
+            assert session.id == "s1"
+            raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        asyncio.run(use())
+    assert seen == [(True, False), True]
+
+
+def test_a_gate_has_one_name() -> None:
+    with pytest.raises(ConfigurationError, match="a SessionGate is named 'gate', not 'door'"):
+        SessionGate(name="door")
+
+
+def test_an_id_or_a_configuration_of_the_wrong_type_is_refused() -> None:
+    runner = make(clerk())
+    for fields, text in (
+        ({"user_id": None}, "user_id must be a string, not None"),
+        ({"session_id": 5}, "session_id must be a string, not 5"),
+        ({"session_id": " "}, "the session id is blank"),
+        ({"run_config": {}}, "run_config must be a RunConfig"),
+    ):
+        with pytest.raises(ConfigurationError, match=text):
+            asyncio.run(all_of(runner.run_async(**{**WHERE, "new_message": "tea", **fields})))  # type: ignore[arg-type]
 
 
 def test_the_steps_of_a_run_are_those_that_serve_its_app() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from newel_kernel import BaseAgent, FeatureUnavailableError, subtree
+from newel_kernel import BaseAgent, subtree
 
 
 def tree() -> tuple[BaseAgent, BaseAgent, BaseAgent]:
@@ -57,8 +57,3 @@ def test_an_agent_has_one_parent() -> None:
 def test_an_agent_s_children_have_different_names() -> None:
     with pytest.raises(ValueError, match="agent 'root' has two sub-agents named 'twin'"):
         BaseAgent(name="root", sub_agents=[BaseAgent(name=name) for name in ("twin", "other", "twin")])
-
-
-def test_an_agent_without_a_live_mode_says_what_to_use() -> None:
-    with pytest.raises(FeatureUnavailableError, match="BaseAgent 'idle' has no live mode: use run_async"):
-        BaseAgent(name="idle")._run_live_impl(None)  # type: ignore[arg-type]

@@ -113,7 +113,7 @@ class Publisher(BasePlugin):
     async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> Event | None:
         """Send a partial event whole, and announce any other event; skip the media of a live session."""
         session = invocation_context.session
-        if invocation_context.live_request_queue is not None and _has_media(event):
+        if invocation_context.mode is not None and not invocation_context.mode.stores(event):
             return None
         count = len(session.events)
         message = _Message(count, event) if event.partial else _Message(count + 1, None)
@@ -123,10 +123,6 @@ class Publisher(BasePlugin):
     async def close(self) -> None:
         """Send what waits, and disconnect."""
         await self._senders.close()
-
-
-def _has_media(event: Event) -> bool:
-    return any(part.inline_data is not None for part in (event.content.parts if event.content else None) or ())
 
 
 class _Sender:

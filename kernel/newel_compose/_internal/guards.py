@@ -10,7 +10,7 @@ import copy
 import functools
 import inspect
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from newel_compose._internal.descriptors import Guard
@@ -30,13 +30,16 @@ from newel_kernel import (
     RequestProcessor,
     ResponseProcessor,
     ResultProcessor,
+    Session,
+    SessionGate,
     ToolPolicy,
     TurnPolicy,
 )
 
 _log = logging.getLogger("newel.plugins")
 D = TypeVar("D", bound=Descriptor)
-_DEFAULT_TURNS = TurnPolicy()
+#: The functions that a kind has by default need no guard.
+_DEFAULTS: Mapping[type[Descriptor], Descriptor] = {TurnPolicy: TurnPolicy(), SessionGate: SessionGate()}
 #: The arguments of `run`.
 _RUN_ARGUMENTS: dict[type[Descriptor], tuple[str, ...]] = {
     RequestProcessor: ("ctx", "request"),
@@ -62,6 +65,13 @@ _GUARDS: dict[type[Descriptor], Mapping[str, Guard]] = {
         "waits": Guard(("ctx",), lambda answer: isinstance(answer, bool), "True or False"),
         "interrupted": Guard(("ctx", "tools"), _is_events, EVENTS, awaited=True),
         "transfer": Guard(("ctx", "results"), lambda result: isinstance(result, Iterable), EVENTS),
+    },
+    SessionGate: {
+        "enter": Guard(("admission",), lambda result: isinstance(result, Session), "a Session", awaited=True),
+        "leave": Guard(("admission",), lambda nothing: nothing is None, "None", awaited=None),
+        "around": Guard(
+            ("events", "admission"), lambda result: isinstance(result, AsyncGenerator), "an async generator of events"
+        ),
     },
 }
 
@@ -145,9 +155,9 @@ def _guarded_notify(notify: Function, who: str) -> Function:
 
 
 def _guards_of(item: Descriptor) -> Mapping[str, Guard]:
-    """The guards of the functions that the plugin gave; the default functions of a TurnPolicy need none."""
-    guards = next((guards for kind, guards in _GUARDS.items() if isinstance(item, kind)), None)
-    if guards is None:
+    """The guards of the functions that the plugin gave."""
+    kind = next((kind for kind in _GUARDS if isinstance(item, kind)), None)
+    if kind is None:
         return getattr(item, "guards", {})
-    default = _DEFAULT_TURNS if isinstance(item, TurnPolicy) else None
+    guards, default = _GUARDS[kind], _DEFAULTS.get(kind)
     return {name: guard for name, guard in guards.items() if getattr(item, name) is not getattr(default, name, None)}

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from newel_kernel._internal.errors import ConfigurationError, brief
 from newel_kernel._internal.events import Event
+from newel_kernel._internal.gate import SessionGate
 from newel_kernel._internal.hooks import Hooks
 from newel_kernel._internal.kinds import Descriptor, Registry, Stage
 from newel_kernel._internal.observation import Observer
@@ -158,6 +159,7 @@ class TurnPolicy(Descriptor):
 
 
 _DEFAULT_TURNS = TurnPolicy()
+_DEFAULT_GATE = SessionGate()
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -184,6 +186,8 @@ class Chains:
     models_hooked: bool = field(init=False)
     #: Whose turn it is.
     turns: TurnPolicy = field(init=False)
+    #: Who may run a session.
+    gate: SessionGate = field(init=False)
     prologues: tuple[Prologue, ...] = field(init=False)
     late_prologues: tuple[Prologue, ...] = field(init=False)
     epilogues: tuple[Epilogue, ...] = field(init=False)
@@ -205,6 +209,7 @@ class Chains:
             "agents_hooked": any("_agent_" in hook for hook in self.hooks),
             "models_hooked": any("_model_" in hook for hook in self.hooks),
             "turns": next((p for p in self.registry.all(TurnPolicy) if p.name == "turns"), _DEFAULT_TURNS),
+            "gate": next(iter(self.registry.all(SessionGate)), _DEFAULT_GATE),
             "prologues": tuple(one for one in self.registry.all(Prologue) if not one.follows),
             "late_prologues": tuple(one for one in self.registry.all(Prologue) if one.follows),
             "epilogues": tuple(self.registry.all(Epilogue)),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from asyncio import CancelledError
 from collections.abc import Awaitable
 
+from newel_kernel._internal.errors import StaleSessionError
+from newel_kernel._internal.events import Event
 from newel_kernel._internal.hooks import Hooks
 from newel_kernel._internal.invocation import InvocationContext
 from newel_kernel._internal.lifecycle import ask
@@ -14,10 +16,17 @@ def finish(ctx: InvocationContext, error: BaseException | None) -> Awaitable[Non
     """Call the hooks for the end of a run, then the epilogues; an error in the hooks does not skip the epilogues."""
     hooks = ctx.composition.hooks
     has_hooks = "on_run_error_callback" in hooks or "after_run_callback" in hooks
-    return _finish(ctx, hooks, error) if has_hooks else epilogues(ctx, error)
+    if not has_hooks and error is None and ctx.mode is None:
+        return epilogues(ctx, None)
+    return _finish(ctx, hooks, error)
 
 
 async def _finish(ctx: InvocationContext, hooks: Hooks, error: BaseException | None) -> None:
+    if isinstance(error, StaleSessionError):
+        await _keep_results(ctx, error)
+    if ctx.mode is not None and not ctx.mode.finish(ctx, error):
+        await epilogues(ctx, error)
+        return
     try:
         if "on_run_error_callback" in hooks and isinstance(error, (Exception, CancelledError)):
             await ask(ctx, "on_run_error_callback", {"invocation_context": ctx, "error": error})
@@ -27,6 +36,16 @@ async def _finish(ctx: InvocationContext, hooks: Hooks, error: BaseException | N
                 await ask(ctx, "after_run_callback", {"invocation_context": ctx})
         finally:
             await epilogues(ctx, error)
+
+
+async def _keep_results(ctx: InvocationContext, error: StaleSessionError) -> None:
+    """Store tool results whose event was refused, after the events that came in: they do not depend on those."""
+    event = error.event
+    if isinstance(event, Event) and event.author != "user" and event.get_function_responses():
+        try:
+            await ctx.session_service.append_event(ctx.session, event)
+        except Exception as problem:  # noqa: BLE001 - it is added to the raised error
+            error.add_note(f"the results of tools could not be stored either: {type(problem).__name__}: {problem}")
 
 
 async def epilogues(ctx: InvocationContext, error: BaseException | None) -> None:

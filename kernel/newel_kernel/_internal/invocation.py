@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from newel_kernel._internal import seam
 from newel_kernel._internal.errors import LlmCallsLimitExceededError
@@ -142,6 +142,22 @@ class CallBudget:
         self.used = 0
 
 
+class Mode(Protocol):
+    """A way to run an invocation other than from a message to an answer, such as over a lasting connection."""
+
+    def enter(self, ctx: InvocationContext, /) -> None:
+        """Set up the context, before the invocation begins."""
+
+    def start(self, agent: BaseAgent, ctx: InvocationContext, /) -> AsyncGenerator[Event, None]:
+        """The events of an agent, between its callbacks."""
+
+    def stores(self, event: Event, /) -> bool:
+        """Whether an event that is not partial is stored."""
+
+    def finish(self, ctx: InvocationContext, error: BaseException | None, /) -> bool:
+        """Give back what the mode holds, once the run is over; return whether the hooks for its end are called."""
+
+
 class InvocationContext:
     """One invocation as one agent sees it.
 
@@ -157,8 +173,8 @@ class InvocationContext:
 
     #: Where tools leave events to be committed while they still run; None: the agent has no such tools.
     meeting: Meeting | None = None
-    #: The queue of the user's input in a live run; None: the run is not live.
-    live_request_queue: Any = None
+    #: How the invocation runs, if not from a message to an answer.
+    mode: Mode | None = None
     node_path: str | None = None
 
     def __init__(

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from newel_kernel._internal.cancellation import stray
 from newel_kernel._internal.completion import epilogues, finish
 from newel_kernel._internal.contracts.agent import BaseAgent
 from newel_kernel._internal.contracts.store import BaseSessionService
-from newel_kernel._internal.errors import ConfigurationError, SessionNotFoundError, brief
+from newel_kernel._internal.errors import ConfigurationError
 from newel_kernel._internal.events import Event
-from newel_kernel._internal.invocation import InvocationContext
+from newel_kernel._internal.gate import Admission
+from newel_kernel._internal.invocation import InvocationContext, Mode
 from newel_kernel._internal.lifecycle import ask
 from newel_kernel._internal.log import Log, Turn
 from newel_kernel._internal.loop import only
-from newel_kernel._internal.observation import Operation
+from newel_kernel._internal.observation import Observer, Operation
 from newel_kernel._internal.reception import receive, received, stamp
 from newel_kernel._internal.run_config import RunConfig
 from newel_kernel._internal.session import Session
@@ -26,10 +29,24 @@ if TYPE_CHECKING:
     from newel_kernel._internal.chains import Chains
 
 Events = AsyncGenerator[Event, None]
-#: What came in: the message, the state that comes with it, and whether its event is yielded too; or a live queue.
-Message = tuple[object, Json | None, bool, object]
 #: The fields of an event that a plugin cannot change.
 _FIXED = ("id", "timestamp", "invocation_id", "actions", "node_info")
+
+
+@dataclass(slots=True, eq=False)
+class Message:
+    """What comes in for one invocation."""
+
+    #: A Content, text, or a tool's result; None: the invocation resumes, or its mode takes in what the user says.
+    content: object = None
+    #: The invocation to resume.
+    invocation_id: str | None = None
+    #: State that is stored with the message.
+    state_delta: Json | None = None
+    #: Whether the event of the message is yielded, too.
+    yielded: bool = False
+    #: How the invocation runs, if not from the message to an answer.
+    mode: Mode | None = None
 
 
 class Application(Protocol):
@@ -91,38 +108,58 @@ class Runner:
         """
         if new_message is None and invocation_id is None:
             raise ConfigurationError("run_async needs a `new_message` or the `invocation_id` of a run to resume")
-        message = (new_message, state_delta, yield_user_message, None)
-        events = self._run(user_id, session_id, invocation_id, message, run_config)
-        return self._observed(events, session_id, invocation_id, new_message)
+        message = Message(new_message, invocation_id, state_delta, yield_user_message)
+        return self.invoke(user_id, session_id, message, run_config)
 
-    def run_live(
-        self, *, user_id: str, session_id: str, live_request_queue: object, run_config: RunConfig | None = None
-    ) -> Events:
-        """Run one invocation over a live connection; what the user says comes through the queue."""
-        events = self._run(user_id, session_id, None, (None, None, False, live_request_queue), run_config)
-        return self._observed(events, session_id, None, None)
+    def invoke(self, user_id: str, session_id: str, message: Message, config: RunConfig | None = None) -> Events:
+        """The events of one invocation, which begins with the first step."""
+        if config is None:
+            config = self.default_config()
+        elif not isinstance(config, RunConfig):
+            raise ConfigurationError(f"run_config must be a RunConfig(...), not {config!r} ({type(config).__name__})")
+        resumes = message.content is None
+        admission = Admission(
+            self.session_service, self.app_name, user_id, session_id, config, self.auto_create_session, resumes
+        )
+        events = self._run(admission, message)
+        if listed := self.composition.observers:
+            events = self._observed(events, listed, admission, message)
+        around = self.composition.gate.around
+        return events if around is None else around(events, admission)
 
-    def _observed(self, events: Events, session_id: str, invocation_id: str | None, message: object) -> Events:
-        listed = self.composition.observers
-        if listed and (observers := [one for one in listed if one.enabled is None or one.enabled()]):
-            what = ("invocation", self.app_name, session_id, invocation_id, self, message)
-            return Operation(*what, observers=tuple(observers)).stream(events)
+    @asynccontextmanager
+    async def session_in_use(self, user_id: str, session_id: str, *, at_once: bool = False) -> AsyncIterator[Session]:
+        """A session for something other than a run that writes to it; no run has it meanwhile.
+
+        With `at_once` it is held before the first append.
+        """
+        admission = Admission(
+            self.session_service, self.app_name, user_id, session_id, RunConfig(), self.auto_create_session
+        )
+        admission.at_once = at_once
+        admission.session = await self.composition.gate.enter(admission)
+        try:
+            yield admission.session
+        finally:
+            await self._end(admission, None, None)
+
+    def _observed(self, events: Events, listed: tuple[Observer, ...], admission: Admission, message: Message) -> Events:
+        if observers := [one for one in listed if one.enabled is None or one.enabled()]:
+            what = (self.app_name, admission.session_id, message.invocation_id, self, message.content)
+            return Operation("invocation", *what, observers=tuple(observers)).stream(events)
         return events
 
-    async def _run(
-        self, user_id: str, session_id: str, invocation_id: str | None, message: Message, config: RunConfig | None
-    ) -> Events:
-        new_message, state_delta, yield_user_message, live = message
-        config = config if config is not None else self.default_config()
-        session = await self._open(user_id, session_id, config, new_message is None)
+    async def _run(self, admission: Admission, message: Message) -> Events:
+        config, mode = admission.config, message.mode
+        admission.session = session = await self.composition.gate.enter(admission)
         begun: InvocationContext | None = None
         events: Events | None = None
         failure: BaseException | None = None
         try:
-            ctx, turn = self._enter(session, config, invocation_id, message)
-            if new_message is not None:
-                messages = await receive(ctx, turn, state_delta)
-                for event in messages if yield_user_message else ():
+            ctx, turn = self._enter(session, config, message)
+            if message.content is not None:
+                messages = await receive(ctx, turn, message.state_delta)
+                for event in messages if message.yielded else ():
                     yield event
             agent = self.composition.turns.agent(ctx)
             if agent is None:  # a crash may have prevented the epilogues
@@ -137,7 +174,7 @@ class Runner:
             async for event in events:
                 if not plain:
                     event = await self._changed(ctx, event)
-                if not event.partial and (live is None or not _has_media(event)):
+                if not event.partial and (mode is None or mode.stores(event)):
                     await ctx.session_service.append_event(session, event)
                 yield event
         except BaseException as error:  # noqa: BLE001 - raised again
@@ -146,24 +183,29 @@ class Runner:
                 await events.aclose()
             raise failure  # noqa: B904 - it has its cause
         finally:
-            await self._end(session, begun, failure)
+            await self._end(admission, begun, failure)
             del failure  # its traceback holds this frame
 
-    def _enter(
-        self, session: Session, config: RunConfig, invocation_id: str | None, message: Message
-    ) -> tuple[InvocationContext, Turn]:
+    def _enter(self, session: Session, config: RunConfig, message: Message) -> tuple[InvocationContext, Turn]:
         """The context of the invocation that the message belongs to, and the message's turn."""
-        new_message, _, _, live = message
-        turn = Log(session.events).turn(received(new_message) if new_message is not None else None)
-        ctx = self.new_context(session, config, invocation_id, turn.content)
-        ctx.live_request_queue = live
-        self.composition.turns.enter(ctx, turn, invocation_id)
+        content = message.content
+        turn = Log(session.events).turn(received(content) if content is not None else None)
+        ctx = self.new_context(session, config, message.invocation_id, turn.content)
+        if message.mode is not None:
+            ctx.mode = message.mode
+            ctx.mode.enter(ctx)
+        self.composition.turns.enter(ctx, turn, message.invocation_id)
         return ctx, turn
 
-    async def _end(self, session: Session, ctx: InvocationContext | None, error: BaseException | None) -> None:
-        """End the run; `ctx` is None if the invocation had not begun."""
-        if ctx is not None:
-            await finish(ctx, error)
+    async def _end(self, admission: Admission, ctx: InvocationContext | None, error: BaseException | None) -> None:
+        """End the use of a session; `ctx` is None if no invocation had begun."""
+        admission.ending = True
+        try:
+            if ctx is not None:
+                await finish(ctx, error)
+        finally:
+            if (left := self.composition.gate.leave(admission)) is not None:
+                await left
 
     async def _before_run(self, ctx: InvocationContext) -> Event | None:
         """The event of a plugin's answer instead of the agent's, or None."""
@@ -180,20 +222,6 @@ class Runner:
                 stamp(event, ctx.run_config)
         return event
 
-    async def _open(self, user_id: str, session_id: str, config: RunConfig, resumes: bool) -> Session:
-        """Open the session; a run that `resumes` brings no message."""
-        where: Json = {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
-        session = await self.session_service.open(**where, config=config.get_session_config)
-        if session is not None:
-            return session
-        if not self.auto_create_session:
-            raise SessionNotFoundError(
-                f"Session not found: {brief(session_id)} (app {self.app_name!r}, user {brief(user_id)!r}); create it "
-                f"with session_service.create_session(...), or pass Runner(auto_create_session=True)"
-            )
-        created = await self.session_service.create_session(**where)
-        return await self.session_service.open(**{**where, "session_id": created.id}) or created
-
     def new_context(
         self, session: Session, config: RunConfig, invocation_id: str | None, content: Content | None
     ) -> InvocationContext:
@@ -201,12 +229,6 @@ class Runner:
         return InvocationContext(
             self.session_service, session, self.agent, self.composition, config, invocation_id, content, app=self.app
         )
-
-
-def _has_media(event: Event) -> bool:
-    """Whether the event holds inline audio or images, which a live session does not store."""
-    parts = event.content.parts if event.content is not None else None
-    return any(part.inline_data is not None for part in parts or ())
 
 
 def _merged(event: Event, changed: Event) -> Event:

@@ -9,13 +9,14 @@ from typing import ClassVar, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, model_validator
 
 import newel_compose
-from newel import drawing
+from newel import drawing, live
 from newel.agents.driver import Driver
 from newel.agents.own_events import checked
 from newel.contexts.invocation_context import InvocationContext
 from newel.errors.misspelt_fields import with_suggestions
 from newel_kernel import AgentDriver, ConfigurationError, Event, EventActions, Json
 from newel_kernel import BaseAgent as KernelAgent
+from newel_kernel import InvocationContext as KernelInvocationContext
 
 _log = getLogger(__name__)
 
@@ -45,7 +46,15 @@ class BaseAgent(KernelAgent, defer_build=True):
 
     def run_live(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
         """Run the agent over a live connection; the context holds the queue of the user's input."""
+        if parent_context.mode is None and parent_context.live_request_queue is not None:  # a context made by hand
+            parent_context = parent_context.model_copy(
+                update={"mode": live.LiveMode(parent_context.live_request_queue)}
+            )
         return self.run_async(parent_context)
+
+    def _run_live_impl(self, ctx: KernelInvocationContext) -> AsyncGenerator[Event, None]:
+        """As `_run_async_impl`, in a live run."""
+        return live.has_no_live_mode(self)
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: object) -> None:

@@ -46,6 +46,7 @@ async def run_isolated(
             "agent_states": {},
             "end_of_agents": {},
             "live_request_queue": None,
+            "mode": None,
             "opening": Opening(agent.name, content, since, own),
             "user_content": ctx.user_content if earlier else content,  # a continued run has the user's answer
         }

@@ -9,7 +9,7 @@ from newel import live
 from newel.agents import base_agent
 from newel.contexts.invocation_context import full_invocation
 from newel.turns.pauses import pauses
-from newel_kernel import BaseAgent, Event, InvocationContext
+from newel_kernel import Event, InvocationContext
 
 
 class SequentialAgentState(base_agent.BaseAgentState):
@@ -44,9 +44,10 @@ class SequentialAgent(base_agent.BaseAgent):
 
     async def _run_live_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         """Run each agent over its own connection, until it says that its task is completed."""
+        own = base_agent.BaseAgent._run_live_impl
         for agent in self.sub_agents:
-            if type(agent)._run_live_impl is BaseAgent._run_live_impl:
-                agent._run_live_impl(ctx)  # raises the error that says so, before anything has begun
+            if getattr(type(agent), "_run_live_impl", own) is own:
+                live.has_no_live_mode(agent)  # before anything has begun
         ctx.stash[live.IN_SEQUENCE] |= {agent.name for agent in self.sub_agents}
         for agent in self.sub_agents:
             async with aclosing(agent.run_async(ctx)) as events:

@@ -7,16 +7,17 @@ import threading
 import weakref
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
-from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
 from newel.claims.errors import SessionBusyError
 from newel.claims.settings import Settings
 from newel_kernel import seam
 
+if TYPE_CHECKING:
+    from newel_kernel import Admission
+
 #: How many event-loop steps a run gets to end, after its caller has left without closing it.
 _GRACE = 3
-#: The event that interrupts a run; this variable is set while the run begins.
-INTERRUPTION: ContextVar[asyncio.Event | None] = ContextVar("newel_interruption", default=None)
 # Held for operations on the dictionaries only, never across a wait.
 _lock = threading.Lock()
 #: The identity of a store -> its claims, for as long as the store lives.
@@ -24,19 +25,24 @@ _tables: dict[int, dict[Hashable, Claim]] = {}
 
 
 class Claim:
-    """A run's claim of a session of a store, from `take` to `end`."""
+    """A use's claim of a session of a store, from `take` to `end`."""
 
-    #: Whether the run is already ending, so that it is safe to wait for its end.
-    closing = False
     _over = False
     _waiting: Sequence[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = ()
 
-    def __init__(self, claims: dict[Hashable, Claim], where: Hashable) -> None:
+    def __init__(self, claims: dict[Hashable, Claim], where: Hashable, admission: Admission) -> None:
         self._claims = claims
         self._where = where
+        self._admission = admission
         #: The task in which the run began; kept even if this runner refuses runs, as another one of the store may wait.
         self.task = asyncio.current_task()
-        self._interrupted = INTERRUPTION.get()
+        #: The event that interrupts the run, if it can be interrupted.
+        self._interruption = admission.held if isinstance(admission.held, asyncio.Event) else None
+
+    @property
+    def closing(self) -> bool:
+        """Whether the run is already ending, so that it is safe to wait for its end."""
+        return self._admission.ending
 
     def end(self) -> None:
         """Free the session."""
@@ -50,8 +56,8 @@ class Claim:
 
     def interrupt(self) -> None:
         """Ask the run to end."""
-        if self._interrupted is not None and self.task is not None and not (loop := self.task.get_loop()).is_closed():
-            loop.call_soon_threadsafe(self._interrupted.set)
+        if self._interruption is not None and self.task is not None and not (loop := self.task.get_loop()).is_closed():
+            loop.call_soon_threadsafe(self._interruption.set)
 
     async def ended(self, seconds: float) -> bool:
         """Wait at most `seconds` for the end; return whether it came."""
@@ -76,6 +82,8 @@ def _wake(future: asyncio.Future[None]) -> None:
 def table_of(store: object) -> dict[Hashable, Claim]:
     """The claims of a store's sessions, which all runners of this process share."""
     key = id(store)
+    if (table := _tables.get(key)) is not None:
+        return table
     with _lock:
         if key not in _tables:
             _tables[key] = {}
@@ -84,23 +92,23 @@ def table_of(store: object) -> dict[Hashable, Claim]:
         return _tables[key]
 
 
-def take(table: dict[Hashable, Claim], where: Hashable) -> Claim | None:
+def take(table: dict[Hashable, Claim], where: Hashable, admission: Admission) -> Claim | None:
     """Claim the session `where`; None if another run has it."""
-    claim = Claim(table, where)
+    claim = Claim(table, where, admission)
     return claim if table.setdefault(where, claim) is claim else None
 
 
-async def wait(table: dict[Hashable, Claim], where: Hashable, session_id: str, settings: Settings) -> Claim:
+async def wait(table: dict[Hashable, Claim], where: Hashable, admission: Admission, settings: Settings) -> Claim:
     """Claim the session as the settings say if another run has it; SessionBusyError if that run keeps it."""
     end = seam.monotonic() + settings.wait_seconds
     steps = 0
-    while (claim := take(table, where)) is None:
+    while (claim := take(table, where, admission)) is None:
         holder = table.get(where)
         if steps < _GRACE:  # a run whose caller abandoned its events closes as soon as the loop continues
             steps += 1
             await asyncio.sleep(0)
         elif holder is not None and not await _outlast(holder, settings, end):
-            raise SessionBusyError.of(session_id)
+            raise SessionBusyError.of(admission.session_id)
     return claim
 
 

@@ -1,18 +1,17 @@
-"""The plugin of claims: its settings, and the policy that confirms a lease before an effect.
-
-`newel.contexts.base_runner` takes a claim for each run.
-"""
+"""The plugin of claims: its settings, the gate that lets one run at a time into a session, and the policy that
+confirms a lease before an effect."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from typing import Any
 
 from pydantic import BaseModel
 
+from newel.claims.gate import gate
 from newel.claims.leasing import LEASES, is_leasing
 from newel.claims.settings import Settings
-from newel_kernel import BaseTool, Context, Effect, Json, ToolCall, ToolPolicy, hookimpl
+from newel_kernel import BaseTool, Context, Effect, Json, SessionGate, ToolCall, ToolPolicy, hookimpl
 
 
 def confirming(call_tool: ToolCall) -> ToolCall:
@@ -41,6 +40,12 @@ async def _after(
 def register_settings() -> type[BaseModel]:
     """The class of the plugin's settings."""
     return Settings
+
+
+@hookimpl
+def register_session_gates(settings: Mapping[str, Any]) -> list[SessionGate]:
+    """The gate."""
+    return [gate(settings["claims"])]
 
 
 @hookimpl

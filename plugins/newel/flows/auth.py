@@ -44,7 +44,7 @@ def receive(ctx: InvocationContext) -> None:
 def before(ctx: InvocationContext, request: LlmRequest) -> Awaitable[Sequence[Event] | None] | None:
     """Take up the answers in the latest message, and run again the calls that waited for them."""
     own = ctx.stash.get(MESSAGES, None)
-    if own is None and not ctx.resumed and ctx.live_request_queue is None:
+    if own is None and not ctx.resumed and ctx.mode is None:
         return None  # the run began with a message that answers nothing
     for event in reversed(ctx.session.events):
         if event.content is not None:

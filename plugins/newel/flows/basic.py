@@ -54,7 +54,7 @@ def for_agent(agent: LlmAgent) -> RequestStep:
             request.config.response_schema = cast("type | Json", schema)
             request.config.response_mime_type = "application/json"
         request.set_default_label("adk_agent_name", name)
-        if ctx.live_request_queue is not None:
+        if ctx.mode is not None:
             live.configure(ctx, request)
         else:
             for setting in ctx.run_config.__pydantic_fields_set__ & _LIVE:  # model_fields_set is a call for the same

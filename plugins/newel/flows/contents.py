@@ -47,7 +47,7 @@ def processor(reading: Reading) -> Callable[[LlmAgent], RequestStep]:
                 contents = _opened(ctx, ctx.opening, reading)
             elif not whole:
                 contents = SharedContents(_current_turn(ctx, ctx.session.events, reading))
-            elif ctx.live_request_queue is None:
+            elif ctx.mode is None:
                 contents = SharedContents(_history(ctx, name, reading).update(ctx.session.events))
             else:
                 events = live_history.quoted(ctx.session.events, name, fence=reading.fence)

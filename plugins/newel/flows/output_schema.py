@@ -29,7 +29,7 @@ _INSTRUCTION = (
 async def before(ctx: LlmContext, request: LlmRequest) -> None:
     """Declare set_model_response and say that the answer goes there."""
     agent = ctx.agent
-    if ctx.live_request_queue is not None:  # the conversation has no final answer
+    if ctx.mode is not None:  # the conversation has no final answer
         return
     if not agent.tools or agent.__newel__.model_for(ctx).capabilities.output_schema_with_tools:
         return

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from newel.live.driver import converse as converse
     from newel.live.kinds import LiveIn as LiveIn
     from newel.live.kinds import LiveOut as LiveOut
+    from newel.live.mode import LiveMode as LiveMode
+    from newel.live.mode import has_no_live_mode as has_no_live_mode
     from newel.live.queue import LiveRequest as LiveRequest
     from newel.live.queue import LiveRequestQueue as LiveRequestQueue
     from newel.live.task_completed import IN_SEQUENCE as IN_SEQUENCE
@@ -25,11 +27,13 @@ __getattr__, __dir__ = lazy_exports(
     {
         "IN_SEQUENCE": "newel.live.task_completed",
         "LiveIn": "newel.live.kinds",
+        "LiveMode": "newel.live.mode",
         "LiveOut": "newel.live.kinds",
         "LiveRequest": "newel.live.queue",
         "LiveRequestQueue": "newel.live.queue",
         "LiveSession": "newel.live.contract",
         "configure": "newel.live.configuration",
         "converse": "newel.live.driver",
+        "has_no_live_mode": "newel.live.mode",
     },
 )

@@ -48,7 +48,7 @@ def _make(load: Callable[[], Callable[[object], Any]], session: object) -> Any:
 
 def _close(ctx: InvocationContext, _error: BaseException | None) -> Coroutine[Any, Any, Sequence[Event]] | None:
     """Save what was recorded since the last turn of a live run."""
-    if ctx.live_request_queue is None:
+    if ctx.mode is None:
         return None
     return _close_audio()(ctx)  # type: ignore[no-any-return]
 

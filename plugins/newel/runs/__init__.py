@@ -1,4 +1,4 @@
-"""Ways to drive a run: until a signal, from a thread, for one answer, on a screen."""
+"""Runs: ways to drive one, until a signal or from a thread, and what is closed after them."""
 
 from __future__ import annotations
 
@@ -9,18 +9,14 @@ from newel_types import lazy_exports
 if TYPE_CHECKING:
     from newel.runs.abort import AbortSignal as AbortSignal
     from newel.runs.abort import abortable as abortable
-    from newel.runs.abort import interruptible as interruptible
-    from newel.runs.services import open_services as open_services
+    from newel.runs.closing import close_all as close_all
     from newel.runs.thread import iterate as iterate
-    from newel.runs.transcript import print_event as print_event
 
 _WHERE = {
     "AbortSignal": "newel.runs.abort",
     "abortable": "newel.runs.abort",
-    "interruptible": "newel.runs.abort",
+    "close_all": "newel.runs.closing",
     "iterate": "newel.runs.thread",
-    "open_services": "newel.runs.services",
-    "print_event": "newel.runs.transcript",
 }
 
 __getattr__, __dir__ = lazy_exports(__name__, _WHERE)

@@ -8,7 +8,6 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Protocol
 
-from newel.claims.claim import INTERRUPTION
 from newel_kernel import Event, seam
 
 Events = AsyncGenerator[Event, None]
@@ -51,27 +50,6 @@ async def abortable(events: Events, signal: AbortSignal) -> Events:
     finally:
         watcher.cancel()
         await asyncio.gather(watcher, return_exceptions=True)
-
-
-def interruptible(events: Events) -> Events:
-    """`events` until a later run of their session wants them to end (see `newel.claims`)."""
-    signal = asyncio.Event()
-    return abortable(_announced(events, signal), signal)
-
-
-async def _announced(events: Events, signal: asyncio.Event) -> Events:
-    """`events`, which find the signal when they take their claim: in the first step."""
-    async with aclosing(events):
-        token = INTERRUPTION.set(signal)
-        try:
-            first = await anext(events)
-        except StopAsyncIteration:
-            return
-        finally:
-            INTERRUPTION.reset(token)
-        yield first
-        async for event in events:
-            yield event
 
 
 class _Step:

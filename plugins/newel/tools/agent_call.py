@@ -13,11 +13,11 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from newel.auth.stash_keys import ANSWERS
-from newel.contexts.base_runner import BaseRunner
 from newel.contexts.invocation_context import full_invocation
 from newel.questions.question import Question, unanswered
 from newel.questions.requests import request_event
 from newel.tools.agent_calls import ENDED, results_of
+from newel.tools.inner_runner import InnerRunner
 from newel_kernel import Context, Event, InvocationContext, Json, Log, Session
 from newel_types import Content, Part, deep_copy
 
@@ -47,7 +47,7 @@ class Ended:
 class AgentCall:
     """One call of an AgentTool, in a resumable invocation."""
 
-    def __init__(self, runner: BaseRunner, context: Context) -> None:
+    def __init__(self, runner: InnerRunner, context: Context) -> None:
         self._runner = runner
         self._context = context
         self._ctx = full_invocation(context.get_invocation_context())

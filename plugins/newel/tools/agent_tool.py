@@ -7,20 +7,18 @@ import logging
 from collections.abc import Sequence
 from contextlib import aclosing
 from types import SimpleNamespace
-from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 import newel_compose
+from newel import runs
 from newel.agents.llm_agent import validated
-from newel.contexts.base_runner import BaseRunner
-from newel.contexts.invocation_context import InvocationContext, full_invocation
-from newel.sessions.kinds import SessionBackend
+from newel.contexts.invocation_context import full_invocation
 from newel.tools.agent_call import AgentCall
 from newel.tools.agent_calls import DEPTH, PLUGIN, Settings
-from newel.tools.forwarded_artifacts import ForwardedArtifacts
 from newel.tools.function_schema import without_titles
-from newel_kernel import BaseAgent, BaseTool, Chains, ConfigurationError, Context, Event, Json, RunConfig, Session
+from newel.tools.inner_runner import InnerRunner
+from newel_kernel import BaseAgent, BaseTool, Chains, ConfigurationError, Context, Event, Json
 from newel_kernel import InvocationContext as KernelInvocationContext
 from newel_types import Content, FunctionDeclaration, Part, deep_copy
 
@@ -29,6 +27,8 @@ _log = logging.getLogger(__name__)
 _REQUEST = {"type": "object", "properties": {"request": {"type": "string"}}, "required": ["request"]}
 #: State keys with this prefix are the runtime's own, for this session.
 _INTERNAL = "_adk"
+#: How long a toolset of the agent may take to close.
+_CLOSING_SECONDS = 10.0
 
 
 class AgentTool(BaseTool):
@@ -117,19 +117,10 @@ class AgentTool(BaseTool):
             f"the limit (settings: {PLUGIN}.max_depth)"
         )
 
-    def _runner(self, context: Context) -> BaseRunner:
+    def _runner(self, context: Context) -> InnerRunner:
         ctx = full_invocation(context.get_invocation_context())
         composition = ctx.composition if self.include_plugins else self._without_objects(ctx.composition)
-        runner = _InnerRunner(
-            ctx,
-            agent=self.agent,
-            app_name=ctx.app_name,
-            composition=composition,
-            session_service=composition.registry.find(SessionBackend, "memory").open("memory:"),
-            artifact_service=ForwardedArtifacts(context),
-            memory_service=ctx.memory_service,
-            credential_service=ctx.credential_service,
-        )
+        runner = InnerRunner(self.agent, ctx, context, composition)
         providers = getattr(ctx.app, "auth_provider_registry", None)
         if providers is not None:  # the only thing that the agent gets of the app
             runner.app = SimpleNamespace(auth_provider_registry=providers)
@@ -158,26 +149,7 @@ class AgentTool(BaseTool):
         return text if schema is None or not text else validated(schema, text)
 
 
-class _InnerRunner(BaseRunner):
-    """Runs an agent within the invocation of its caller; the model calls of both count together."""
-
-    def __init__(self, caller: InvocationContext, **fields: Any) -> None:
-        super().__init__(**fields)
-        self._caller = caller
-
-    def new_context(
-        self, session: Session, config: RunConfig, invocation_id: str | None, content: Content | None
-    ) -> InvocationContext:
-        """The services and settings of the agent's invocation, with its caller's budget."""
-        limit = self._caller.run_config.max_llm_calls
-        config = config.model_copy(update={"max_llm_calls": limit})
-        ctx = super().new_context(session, config, invocation_id, content)
-        ctx.budget = self._caller.budget
-        ctx.stash[DEPTH] = self._caller.stash.get(DEPTH, 0) + 1
-        return ctx
-
-
-async def _drive(runner: BaseRunner, message: Content, context: Context) -> Event | None:
+async def _drive(runner: InnerRunner, message: Content, context: Context) -> Event | None:
     """Run to the end, in memory; return what `_last_word` finds."""
     ctx = context.get_invocation_context()
     session = await runner.session_service.create_session(
@@ -215,10 +187,10 @@ def _last_word(events: Sequence[Event]) -> Event | None:
     return answer or failed
 
 
-async def _close(runner: BaseRunner) -> None:
+async def _close(runner: InnerRunner) -> None:
     """Close the agent's toolsets; a toolset that fails to close does not change the result."""
     try:
-        await runner.close()
+        await runs.close_all(runner.agent, (), _CLOSING_SECONDS)
     except RuntimeError as error:
         _log.warning("after the agent %r ran as a tool: %s", runner.agent.name, error)
 

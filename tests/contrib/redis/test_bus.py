@@ -18,6 +18,7 @@ import pytest
 
 from newel import Agent, Runner
 from newel.agents import RunConfig
+from newel.live import LiveMode, LiveRequestQueue
 from newel.plugins import BasePlugin
 from newel.sessions import InMemorySessionService, SqliteSessionService
 from newel.testing import ScriptedModel
@@ -210,7 +211,7 @@ def test_what_a_live_session_plays_is_not_announced(server: Any, live: bool) -> 
         heard.subscribe(bus.channel(**WHERE))
         heard.get_message(timeout=5)
         sound = Content(role="model", parts=[Part.from_bytes(data=b"...", mime_type="audio/pcm")])
-        ctx: Any = SimpleNamespace(session=session, live_request_queue=object() if live else None)
+        ctx: Any = SimpleNamespace(session=session, mode=LiveMode(LiveRequestQueue()) if live else None)
         publisher = Publisher(bus)
         await publisher.on_event_callback(invocation_context=ctx, event=Event(author="x", content=sound))
         await publisher.close()
@@ -249,7 +250,7 @@ def test_a_partial_event_that_is_no_json_harms_no_run(server: Any) -> None:
     async def main() -> None:
         publisher = Publisher(Bus(server.url))
         session = await InMemorySessionService().create_session(**WHERE)
-        ctx: Any = SimpleNamespace(session=session, live_request_queue=None)
+        ctx: Any = SimpleNamespace(session=session, mode=None)
         event = Event(author="x", message="hi", partial=True, custom_metadata={"lock": object()})
         assert await publisher.on_event_callback(invocation_context=ctx, event=event) is None
         await publisher.close()
@@ -268,7 +269,7 @@ def test_senders_of_loops_that_are_over_go(server: Any) -> None:
 
     async def send(publisher: Publisher) -> None:
         session = await InMemorySessionService().create_session(**WHERE)
-        ctx: Any = SimpleNamespace(session=session, live_request_queue=None)
+        ctx: Any = SimpleNamespace(session=session, mode=None)
         await publisher.on_event_callback(invocation_context=ctx, event=Event(author="x", message="hi"))
         await asyncio.sleep(0.05)
 

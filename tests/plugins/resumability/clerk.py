@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from newel.runners import Runner
 from newel.sessions import SqliteSessionService
 from newel.testing import ScriptedModel
 from newel.tools import FunctionTool
+from newel_compose import Composition, compose
 from newel_kernel import BaseSessionService, SessionError
 from newel_types import FunctionCall
 
@@ -29,6 +31,14 @@ async def nothing() -> None:
     """Nothing happens while the tool runs."""
 
 
+@cache
+def composed(distribution: str | None, *, claims: bool = True, busy: str = "refuse") -> Composition:
+    """A distribution, with what happens to a second run of a session; without `claims` nothing keeps two apart."""
+    base = compose(distribution).distribution
+    changes = {"settings": {**base.settings, "claims": {"busy": busy}}} if claims else {"disable": ("claims",)}
+    return compose(base.model_copy(update=changes))
+
+
 def clerk(
     store: BaseSessionService,
     note: Callable[[str, str], None],
@@ -37,6 +47,7 @@ def clerk(
     distribution: str | None = None,
     resumable: bool = True,
     claims: bool = True,
+    busy: str = "refuse",
     calls: Sequence[str] = ("/a",),
     **tool: Any,
 ) -> Runner:
@@ -54,10 +65,8 @@ def clerk(
         name="clerk", model=ScriptedModel(steps), tools=[FunctionTool(wipe, require_confirmation=True, **tool)]
     )
     app = App(name="app", root_agent=agent, resumability_config=ResumabilityConfig(is_resumable=resumable))
-    runner = Runner(app=app, session_service=store, auto_create_session=True, distribution=distribution)
-    if not claims:  # nothing keeps two runs of the session apart
-        runner.claims = None
-    return runner
+    composition = composed(distribution, claims=claims, busy=busy)
+    return Runner(app=app, session_service=store, auto_create_session=True, composition=composition)
 
 
 async def outcome(runner: Runner, message: Any, invocation_id: str | None = None) -> str:

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clerk import clerk, outcome
+from clerk import clerk, composed, outcome
 from kinds import answer, file_effect, send, unanswered
 
 from newel.agents import LlmAgent
 from newel.apps import App, ResumabilityConfig
-from newel.claims.settings import Settings
 from newel.events import RequestInput
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService, SqliteSessionService
@@ -116,9 +115,14 @@ def test_an_answer_that_waits_for_the_first_one_or_interrupts_it(
 
         async with opened(kind, tmp_path) as store:
             runner = clerk(
-                store, lambda _, path: ran.append(path), wait, resumable=resumable, effect=effect, distribution="adk"
+                store,
+                lambda _, path: ran.append(path),
+                wait,
+                resumable=resumable,
+                effect=effect,
+                distribution="adk",
+                busy=busy,
             )
-            runner.claims = Settings(busy=busy)
             await send(runner, "s", "go")
             requests = list(await unanswered(store, "s"))
             first = asyncio.ensure_future(outcome(runner, answer(requests)))
@@ -392,9 +396,8 @@ def test_a_graph_goes_on_with_the_first_answer_that_fits(
                 root_agent=graph(ran, answer_again),
                 resumability_config=ResumabilityConfig(is_resumable=resumable),
             )
-            runner = Runner(app=app, session_service=store, auto_create_session=True)
-            if not claims:
-                runner.claims = None
+            composition = composed("standard", claims=claims)
+            runner = Runner(app=app, session_service=store, auto_create_session=True, composition=composition)
             await send(runner, "s", "go")
             with pytest.raises(ValueError, match="does not fit"):
                 await send(runner, "s", number("many"))

@@ -33,6 +33,7 @@ from newel_kernel import (
     Kind,
     LlmRequest,
     LlmResponse,
+    SessionGate,
     hookimpl,
     lifecycle_hookspecs,
     registration_hookspecs,
@@ -222,7 +223,8 @@ def test_a_descriptor_from_a_hook_lands_where_it_belongs(kind: Kind[Any]) -> Non
         "after": _ANCHORS.get(kind.hook, ()),
     }
     wanted = inspect.signature(kind.descriptor).parameters
-    made = kind.descriptor(name="mine", **{name: value for name, value in fields.items() if name in wanted})
+    name = "gate" if kind.descriptor is SessionGate else "mine"
+    made = kind.descriptor(name=name, **{name: value for name, value in fields.items() if name in wanted})
 
     def register() -> Sequence[Any]:
         return [made]
@@ -240,7 +242,8 @@ def test_a_descriptor_from_a_hook_lands_where_it_belongs(kind: Kind[Any]) -> Non
         composed = compose(Distribution(**body), plugins=[plugin])
         found = getattr(composed, chains[kind.hook])[-1]
     else:
-        found = compose("adk", plugins=[plugin]).registry.find(kind.descriptor, "mine")
+        house = compose("adk").distribution.model_copy(update={"replace": {name: "mine"} if name == "gate" else {}})
+        found = compose(house, plugins=[plugin]).registry.find(kind.descriptor, name)
     assert type(found) is kind.descriptor
     for name in wanted:  # functions may stand in a guard
         value, given = getattr(found, name), getattr(made, name)

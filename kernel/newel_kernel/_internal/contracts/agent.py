@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from newel_kernel._internal.contracts.tree import check_children, check_tree, root_of
-from newel_kernel._internal.errors import ConfigurationError, FeatureUnavailableError
+from newel_kernel._internal.errors import ConfigurationError
 from newel_kernel._internal.events import Event
 from newel_kernel._internal.hooks import Callbacks, run_round
 from newel_kernel._internal.observation import Operation, current_operation
@@ -115,7 +115,7 @@ class AgentDriver:
 
     def _work(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         agent: BaseAgent = self.agent
-        return agent._run_async_impl(ctx) if ctx.live_request_queue is None else agent._run_live_impl(ctx)
+        return agent._run_async_impl(ctx) if ctx.mode is None else ctx.mode.start(agent, ctx)
 
 
 def _valid_name(name: str) -> str:
@@ -183,10 +183,6 @@ class BaseAgent(BaseModel):
     def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         """What the agent does; a subclass implements it as an async generator of events."""
         raise NotImplementedError(f"{type(self).__name__} does not implement _run_async_impl")
-
-    def _run_live_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        """As `_run_async_impl`, in a live run."""
-        raise FeatureUnavailableError(f"{type(self).__name__} {self.name!r} has no live mode: use run_async")
 
 
 async def _around(ctx: InvocationContext, hook: str) -> Event | None:

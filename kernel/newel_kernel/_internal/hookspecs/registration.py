@@ -1,4 +1,4 @@
-"""Registration hooks for what the kernel runs: processors, policies, prologues, epilogues, observers, turns.
+"""Registration hooks for what the kernel runs: processors, policies, prologues, epilogues, observers, turns, the gate.
 
 They are synchronous and called once, when a distribution is composed. Each returns a list of frozen
 descriptors (`kinds`). An implementation may take `settings`, a mapping from a plugin's name
@@ -20,6 +20,7 @@ from newel_kernel._internal.chains import (
     ToolPreparation,
     TurnPolicy,
 )
+from newel_kernel._internal.gate import SessionGate
 from newel_kernel._internal.hookspecs.markers import Settings, hookspec
 from newel_kernel._internal.kinds import Kind
 from newel_kernel._internal.observation import Observer
@@ -192,6 +193,28 @@ def register_turn_policies(settings: Settings) -> Sequence[TurnPolicy]:
     return ()
 
 
+@hookspec
+def register_session_gates(settings: Settings) -> Sequence[SessionGate]:
+    """The gate of sessions. Decides who may run a session, here and now: it lets each use of one in and out.
+
+    A composition has one gate, named ``gate``; to use another plugin's, a distribution names that plugin under
+    `replace`.
+
+    >>> async def enter(admission):
+    ...     if admission.user_id == "guest":
+    ...         raise SessionError("guests only look")
+    ...     return await open_session(admission)
+    >>> class Plugin:
+    ...     @hookimpl
+    ...     def register_session_gates(self):
+    ...         return [SessionGate(enter=enter)]
+    >>> composed = compose(Distribution(name="mine"), plugins=[Plugin()])
+    >>> composed.gate.enter.__name__
+    'enter'
+    """
+    return ()
+
+
 #: The kinds that the kernel runs. Every other kind is declared by the plugin that consumes it.
 KERNEL_KINDS: tuple[Kind[Any], ...] = (
     Kind(RequestProcessor, register_request_processors, order="request_chain"),
@@ -203,4 +226,5 @@ KERNEL_KINDS: tuple[Kind[Any], ...] = (
     Kind(Epilogue, register_epilogues, order="epilogues", open_ended=True),
     Kind(Observer, register_observers, order="observers", open_ended=True),
     Kind(TurnPolicy, register_turn_policies),
+    Kind(SessionGate, register_session_gates),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from newel_kernel import BaseAgent, ConfigurationError, RunConfig
+from newel_kernel import BaseAgent, ConfigurationError
 
 #: Types whose values cannot be a store.
 _PLAIN = (str, bytes, int, float, list, tuple, dict, set, type)
@@ -38,25 +38,10 @@ def listed_plugins(plugins: Sequence[object] | None) -> Sequence[object] | None:
     return plugins
 
 
-def check_ids(user_id: object, session_id: object) -> None:
-    """Raise unless both ids are strings and the session id is not blank."""
-    for name, value in (("user_id", user_id), ("session_id", session_id)):
-        if not isinstance(value, str):
-            raise ConfigurationError(f"{name} is {_text(value)}; give a text")
-    if not str(session_id).strip():
-        raise ConfigurationError("the session id is blank: name a session, or create one and use its id")
-
-
 def check_message(message: object) -> None:
     """Refuse a value that cannot be a message; a dict and other objects are validated as a Content."""
     if isinstance(message, (bytes, int, float, set, type)):
         raise ConfigurationError(f"the message is {_text(message)}; give a text, a Content, a Part or a list of parts")
-
-
-def check_config(config: object) -> None:
-    """Refuse a value that is not a RunConfig."""
-    if not isinstance(config, RunConfig):
-        raise ConfigurationError(f"run_config is {_text(config)}; give a newel.agents.RunConfig(...)")
 
 
 def _text(value: object) -> str:

@@ -1,17 +1,20 @@
-"""Runners: `Runner`, and `InMemoryRunner` for tests and first steps."""
+"""Runner: invocations of an agent, with the services that they share."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import newel_compose
-from newel import artifacts, memory, runs, sessions
-from newel.contexts.arguments import listed_plugins
-from newel.contexts.base_runner import BaseRunner
-from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Event, RunConfig, Session
+from newel import artifacts, live, runners, runs, sessions
+from newel.contexts.invocation_context import InvocationContext, Resumability
+from newel.contexts.run_config import RunConfig, unset
+from newel.runners.arguments import check_root, listed_plugins
+from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Event, Message, Session, check_tree
+from newel_kernel import RunConfig as KernelRunConfig
+from newel_kernel import Runner as KernelRunner
 from newel_types import deferred
 
 if TYPE_CHECKING:
@@ -20,8 +23,7 @@ if TYPE_CHECKING:
     from newel.auth.credential_service.base_credential_service import BaseCredentialService
     from newel.memory.base_memory_service import BaseMemoryService
     from newel_compose import Composition
-
-__all__ = ["InMemoryRunner", "Runner"]
+    from newel_types import Content
 
 #: The rooms of graphs and of summaries load with the first that is asked for.
 _as_agent = deferred("newel.workflow.root_run", "as_agent")
@@ -36,7 +38,7 @@ def as_root(node: Any) -> BaseAgent:
     return agent
 
 
-class Runner(BaseRunner):
+class Runner(KernelRunner):
     """Runs an agent, a graph node or an app against sessions.
 
     Give `agent` (or `node`) with `app_name`, or `app`. A service that is not given comes from the app, else from the
@@ -44,6 +46,7 @@ class Runner(BaseRunner):
     methods). `distribution` (a name or a YAML file) or `composition` says what runs; by default the folder's.
     """
 
+    default_config = staticmethod(unset)
     composition: Composition
     session_service: BaseSessionService
     artifact_service: BaseArtifactService | None
@@ -74,22 +77,49 @@ class Runner(BaseRunner):
         composed = newel_compose.extend(base, objects)
 
         # The code that opens stores loads with the first runner, not with its class.
-        services = runs.open_services(
+        services = runners.open_services(
             composed, app, session_service, artifact_service, memory_service, credential_service
         )
+        check_root(app.root_agent if app is not None else root)
         super().__init__(
             app=app,
             app_name=app_name,
             agent=root,
             composition=composed,
-            plugins=objects,
             session_service=services.session,
-            artifact_service=services.artifact,
-            memory_service=services.memory,
-            credential_service=services.credential,
             # An app with its own store has sessions created: its old ones may have been made under another name.
             auto_create_session=auto_create_session or getattr(app, "session_service", None) is not None,
         )
+        check_tree(self.agent)
+        self.plugins: list[object] = objects
+        self.artifact_service = services.artifact
+        self.memory_service = services.memory
+        self.credential_service = services.credential
+        self.resumability_config: Resumability | None = getattr(app, "resumability_config", None)
+
+    def new_context(
+        self, session: Session, config: KernelRunConfig, invocation_id: str | None, content: Content | None
+    ) -> InvocationContext:
+        """The context that an invocation shares."""
+        if not isinstance(config, RunConfig):
+            config = RunConfig(**dict(config))
+        ctx = InvocationContext(
+            session_service=self.session_service,
+            session=session,
+            agent=self.agent,
+            composition=self.composition,
+            run_config=config,
+            invocation_id=invocation_id,
+            user_content=content,
+            app=self.app,
+            artifact_service=self.artifact_service,
+            memory_service=self.memory_service,
+            credential_service=self.credential_service,
+            resumability_config=self.resumability_config,
+        )
+        if self.agent.sub_agents:  # each sub-agent has a view of it: all views then keep their values in the same way
+            ctx.__dict__ = {**ctx.__dict__}
+        return ctx
 
     def run_async(
         self,
@@ -99,7 +129,7 @@ class Runner(BaseRunner):
         invocation_id: str | None = None,
         new_message: Any = None,
         state_delta: dict[str, Any] | None = None,
-        run_config: RunConfig | None = None,
+        run_config: KernelRunConfig | None = None,
         yield_user_message: bool = False,
         abort_signal: runs.AbortSignal | None = None,
     ) -> AsyncGenerator[Event, None]:
@@ -109,18 +139,10 @@ class Runner(BaseRunner):
         `invocation_id` resumes one that was interrupted. Once `abort_signal` (such as an asyncio.Event) is set, the
         run is cancelled, and the events end.
         """
-        events = BaseRunner.run_async(
-            self,
-            user_id=user_id,
-            session_id=session_id,
-            invocation_id=invocation_id,
-            new_message=new_message,
-            state_delta=state_delta,
-            run_config=run_config,
-            yield_user_message=yield_user_message,
-        )
-        if self.claims is not None and self.claims.busy == "interrupt":
-            events = runs.interruptible(events)
+        if new_message is None and invocation_id is None:
+            raise ConfigurationError("run_async needs a `new_message` or the `invocation_id` of a run to resume")
+        message = Message(new_message, invocation_id, state_delta, yield_user_message)
+        events = self.invoke(user_id, session_id, message, run_config)
         return events if abort_signal is None else runs.abortable(events, abort_signal)
 
     def run_live(
@@ -129,7 +151,7 @@ class Runner(BaseRunner):
         user_id: str | None = None,
         session_id: str | None = None,
         live_request_queue: Any = None,
-        run_config: RunConfig | None = None,
+        run_config: KernelRunConfig | None = None,
         session: Any = None,
     ) -> AsyncGenerator[Event, None]:
         """Run one invocation over a live connection; yield its events until the queue is closed or the service ends it.
@@ -145,10 +167,7 @@ class Runner(BaseRunner):
             raise ConfigurationError("run_live needs a `user_id` and a `session_id`")
         if live_request_queue is None:
             raise ConfigurationError("run_live needs a `live_request_queue`: pass newel.agents.LiveRequestQueue()")
-        events = super().run_live(
-            user_id=user_id, session_id=session_id, live_request_queue=live_request_queue, run_config=run_config
-        )
-        return runs.interruptible(events) if self.claims is not None and self.claims.busy == "interrupt" else events
+        return self.invoke(user_id, session_id, Message(mode=live.LiveMode(live_request_queue)), run_config)
 
     def run(
         self,
@@ -157,7 +176,7 @@ class Runner(BaseRunner):
         session_id: str,
         new_message: Any,
         state_delta: dict[str, Any] | None = None,
-        run_config: RunConfig | None = None,
+        run_config: KernelRunConfig | None = None,
     ) -> Generator[Event, None, None]:
         """`run_async` for code without an event loop; closing the generator stops the run and waits for its end."""
         return runs.iterate(
@@ -176,7 +195,7 @@ class Runner(BaseRunner):
         *,
         user_id: str = "debug_user_id",
         session_id: str = "debug_session_id",
-        run_config: RunConfig | None = None,
+        run_config: KernelRunConfig | None = None,
         quiet: bool = False,
         verbose: bool = False,
     ) -> list[Event]:
@@ -196,7 +215,7 @@ class Runner(BaseRunner):
                 async for event in run:
                     events.append(event)
                     if not quiet:
-                        runs.print_event(event, verbose=verbose)
+                        runners.print_event(event, verbose=verbose)
         return events
 
     async def delete_session(self, *, user_id: str, session_id: str) -> None:
@@ -225,12 +244,9 @@ class Runner(BaseRunner):
 
     async def rewind_async(self, *, user_id: str, session_id: str, rewind_before_invocation_id: str) -> None:
         """Take the session back to before an invocation: what it and later ones said, wrote and saved is undone."""
-        session = await self._open(user_id, session_id, RunConfig(), resumes=False)
-        try:
+        async with self.session_in_use(user_id, session_id) as session:
             event = await sessions.rewind_event(session, rewind_before_invocation_id, self.artifact_service)
             await self.session_service.append_event(session, event)
-        finally:
-            await self._end(session, None, None)
 
     async def compact_async(self, *, user_id: str, session_id: str, keep: int = 0) -> Event | None:
         """Summarise a session now, except its last `keep` events; return the summary's event, None: there was nothing.
@@ -238,39 +254,17 @@ class Runner(BaseRunner):
         The summarizer of the app's `events_compaction_config` writes it, else the model of its first LLM agent. No
         other run has the session meanwhile, and its events stay in the log.
         """
-        session = await self._open(user_id, session_id, RunConfig(), resumes=False)
-        try:
-            if self.claims is not None and self._store.leases is not None:
-                await self._store.leases.take(session)  # before the model is paid for
+        async with self.session_in_use(user_id, session_id, at_once=True) as session:  # before the model is paid for
             ctx = self.new_context(session, RunConfig(), None, None)
             event: Event | None = await _summary_of()(ctx, keep)
             return None if event is None else await self.session_service.append_event(session, event)
-        finally:
-            await self._end(session, None, None)
 
+    async def close(self, seconds: float = 10.0) -> None:
+        """Close the tree's toolsets and the plugins; one that hangs is left after its time-out."""
+        await runs.close_all(self.agent, self.plugins, seconds)
 
-class InMemoryRunner(Runner):
-    """A Runner whose stores live in this process, and which creates missing sessions."""
+    async def __aenter__(self) -> Self:
+        return self
 
-    def __init__(
-        self,
-        agent: BaseAgent | None = None,
-        *,
-        node: Any = None,
-        app_name: str | None = None,
-        app: Any = None,
-        plugins: Sequence[Any] | None = None,
-        distribution: str | None = None,
-    ) -> None:
-        super().__init__(
-            app=app,
-            app_name=app_name or ("InMemoryRunner" if app is None else None),
-            agent=agent,
-            node=node,
-            plugins=plugins,
-            session_service=sessions.InMemorySessionService(),
-            artifact_service=artifacts.InMemoryArtifactService(),
-            memory_service=memory.InMemoryMemoryService(),
-            auto_create_session=True,
-            distribution=distribution,
-        )
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()

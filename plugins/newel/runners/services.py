@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from newel.artifacts.kinds import ArtifactBackend
 from newel.auth.kinds import CredentialBackend
-from newel.contexts.arguments import check_store
 from newel.memory.kinds import MemoryBackend
+from newel.runners.arguments import check_store
 from newel.sessions.kinds import SessionBackend
 from newel_kernel import BaseSessionService, ConfigurationError
 

@@ -105,15 +105,18 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         "register_prologues returned a Prologue with name=5; a name must be a string",
     ),
     "nothing as a plugin": (lambda: runner(plugins=[None]), "is None, which has no hooks; give a BasePlugin, an"),
-    "no user": (lambda: events(user_id=None), "user_id is None; give a text"),
-    "a number as the user": (lambda: events(user_id=5), "user_id is 5 (int); give a text"),
-    "no session": (lambda: events(session_id=None), "session_id is None; give a text"),
-    "a number as the session": (lambda: events(session_id=5), "session_id is 5 (int); give a text"),
+    "no user": (lambda: events(user_id=None), "user_id must be a string, not None"),
+    "a number as the user": (lambda: events(user_id=5), "user_id must be a string, not 5 (int)"),
+    "no session": (lambda: events(session_id=None), "session_id must be a string, not None"),
+    "a number as the session": (lambda: events(session_id=5), "session_id must be a string, not 5 (int)"),
     "a mapping as the config": (
         lambda: events(run_config={"max_llm_calls": 1}),
-        "run_config is {'max_llm_calls': 1} (dict); give a newel.agents.RunConfig(...)",
+        "run_config must be a RunConfig(...), not {'max_llm_calls': 1} (dict)",
     ),
-    "the class as the config": (lambda: events(run_config=RunConfig), "give a newel.agents.RunConfig(...)"),
+    "the class as the config": (
+        lambda: events(run_config=RunConfig),
+        "run_config must be a RunConfig(...), not <class",
+    ),
     "a name as a tool's agent": (lambda: tool_of("a"), "AgentTool needs an agent, not 'a'; give the agent itself"),
     "a number as the instruction": (
         lambda: agent(instruction=5),
@@ -143,7 +146,7 @@ def test_a_claim_on_the_session_ends_with_a_wrong_config() -> None:
     async def ask(**more: Any) -> int:
         return len([one async for one in house.run_async(user_id="u", session_id="s", new_message="hi", **more)])
 
-    with pytest.raises(NewelError, match=r"give a newel\.agents\.RunConfig"):
+    with pytest.raises(NewelError, match="run_config must be a RunConfig"):
         asyncio.run(ask(run_config={}))
     assert asyncio.run(ask()) == 1
 

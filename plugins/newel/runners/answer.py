@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from typing import TypedDict, Unpack
 
-from newel.contexts.arguments import check_message
 from newel.events.text import text_of
 from newel.questions.question import Kind, Question, open_questions
-from newel.runners import InMemoryRunner
+from newel.runners.arguments import check_message
+from newel.runners.in_memory_runner import InMemoryRunner
 from newel_kernel import BaseAgent, ConfigurationError, Log, NewelError
 from newel_types import Content, Part
 

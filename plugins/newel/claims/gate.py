@@ -1,0 +1,92 @@
+"""The gate of claims: one use of a session at a time, in this process and across those that share its store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING
+
+from newel import runs
+from newel.claims.claim import Claim, table_of, take, wait
+from newel.claims.errors import SessionBusyError
+from newel.claims.leasing import LEASES, is_leasing
+from newel_kernel import Admission, Event, Session, SessionGate, open_session, seam
+
+if TYPE_CHECKING:
+    from newel.claims.leasing import LeasingStore
+    from newel.claims.settings import Settings
+
+#: How often a run that waits for another process checks whether the session is free, in seconds.
+_POLL_SECONDS = 0.05
+#: A finished run gives its session back without waiting for the store: how long that may take, in seconds.
+_HANDOVER_SECONDS = 0.5
+
+
+def gate(settings: Settings) -> SessionGate:
+    """The gate that does with a second use of a session what the settings say."""
+    claims = Claims(settings)
+    return SessionGate(enter=claims.enter, leave=leave, around=interruptible if settings.busy == "interrupt" else None)
+
+
+class Claims:
+    """Lets one use of a session in, by a claim on it and the lease of its store."""
+
+    __slots__ = ("settings",)
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    async def enter(self, admission: Admission) -> Session:
+        """The session, claimed and, if its store has leases, with its lease asked for."""
+        service = admission.service
+        table, where = table_of(service), (admission.app_name, admission.user_id, admission.session_id)
+        claim = take(table, where, admission) or await wait(table, where, admission, self.settings)
+        session: Session | None = None
+        try:
+            session = await open_session(admission)
+            if is_leasing(service):
+                session = await self._leased(service, session, admission)
+                service.hold(session, self.settings.lease_seconds)
+                if admission.resumes or admission.at_once:
+                    await service.take(session)
+        except BaseException:
+            if session is not None and is_leasing(service):
+                service.let_go(session)
+            claim.end()
+            raise
+        admission.held = claim
+        return session
+
+    async def _leased(self, store: LeasingStore, session: Session, admission: Admission) -> Session:
+        """The session, opened again once no other process has its lease.
+
+        A run that resumes also waits for a process that gives no sign of life: its lease runs out unprolonged.
+        """
+        settings, now = self.settings, seam.monotonic()
+        end = now + (settings.wait_seconds if settings.busy == "queue" else _HANDOVER_SECONDS)
+        remaining = store.held_for(session)
+        silent_until = now + remaining + _POLL_SECONDS if admission.resumes else now
+        while (holder := store.holder(session)) is not None:
+            now, previous, remaining = seam.monotonic(), remaining, store.held_for(session)
+            if now > end and (now > silent_until or remaining > previous):
+                raise SessionBusyError.of(session.id, holder)
+            await asyncio.sleep(_POLL_SECONDS if now < end else _POLL_SECONDS * 5)
+            session = await open_session(admission)
+        return session
+
+
+def leave(admission: Admission) -> None:
+    """Give the lease and the claim back, without waiting for the store."""
+    claim, admission.held, service = admission.held, None, admission.service
+    try:
+        if LEASES[type(service)] and is_leasing(service) and admission.session is not None:
+            service.let_go(admission.session)
+    finally:
+        if isinstance(claim, Claim):
+            claim.end()
+
+
+def interruptible(events: AsyncGenerator[Event, None], admission: Admission) -> AsyncGenerator[Event, None]:
+    """`events` until a later run of their session wants them to end: it sets the signal that `enter` finds."""
+    admission.held = signal = asyncio.Event()
+    return runs.abortable(events, signal)

@@ -1,0 +1,37 @@
+"""InMemoryRunner: a runner for tests and first steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from newel import artifacts, memory, sessions
+from newel.runners.runner import Runner
+from newel_kernel import BaseAgent
+
+
+class InMemoryRunner(Runner):
+    """A Runner whose stores live in this process, and which creates missing sessions."""
+
+    def __init__(
+        self,
+        agent: BaseAgent | None = None,
+        *,
+        node: Any = None,
+        app_name: str | None = None,
+        app: Any = None,
+        plugins: Sequence[Any] | None = None,
+        distribution: str | None = None,
+    ) -> None:
+        super().__init__(
+            app=app,
+            app_name=app_name or ("InMemoryRunner" if app is None else None),
+            agent=agent,
+            node=node,
+            plugins=plugins,
+            session_service=sessions.InMemorySessionService(),
+            artifact_service=artifacts.InMemoryArtifactService(),
+            memory_service=memory.InMemoryMemoryService(),
+            auto_create_session=True,
+            distribution=distribution,
+        )
