@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import newel_compose
@@ -92,6 +93,8 @@ class Runner(KernelRunner):
         )
         check_tree(self.agent)
         self.plugins: list[object] = objects
+        #: The runs that go on by themselves.
+        self.runs = runs.Runs()
         self.artifact_service = services.artifact
         self.memory_service = services.memory
         self.credential_service = services.credential
@@ -144,6 +147,37 @@ class Runner(KernelRunner):
         message = Message(new_message, invocation_id, state_delta, yield_user_message)
         events = self.invoke(user_id, session_id, message, run_config)
         return events if abort_signal is None else runs.abortable(events, abort_signal)
+
+    def start(
+        self,
+        *,
+        user_id: str,
+        session_id: str,
+        invocation_id: str | None = None,
+        new_message: Any = None,
+        state_delta: dict[str, Any] | None = None,
+        run_config: KernelRunConfig | None = None,
+        yield_user_message: bool = False,
+    ) -> runs.Run:
+        """Start one invocation that goes on by itself, as `run_async` would run it; others follow it by its `events`.
+
+        It is among this runner's `runs` until it ends. Closing the runner cancels it.
+        """
+        events = self.run_async(
+            user_id=user_id,
+            session_id=session_id,
+            invocation_id=invocation_id,
+            new_message=new_message,
+            state_delta=state_delta,
+            run_config=run_config,
+            yield_user_message=yield_user_message,
+        )
+        return self.runs.start(events, user_id, session_id, partial(self._stored, user_id, session_id))
+
+    async def _stored(self, user_id: str, session_id: str) -> Sequence[Event]:
+        where: dict[str, Any] = {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
+        session = await self.session_service.get_session(**where)
+        return session.events if session is not None else ()
 
     def run_live(
         self,
@@ -260,7 +294,11 @@ class Runner(KernelRunner):
             return None if event is None else await self.session_service.append_event(session, event)
 
     async def close(self, seconds: float = 10.0) -> None:
-        """Close the tree's toolsets and the plugins; one that hangs is left after its time-out."""
+        """Cancel the runs that go on by themselves; then close the tree's toolsets and the plugins.
+
+        One that hangs is left after its time-out.
+        """
+        await self.runs.close(seconds)
         await runs.close_all(self.agent, self.plugins, seconds)
 
     async def __aenter__(self) -> Self:

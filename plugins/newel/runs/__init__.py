@@ -1,4 +1,4 @@
-"""Runs: ways to drive one, until a signal or from a thread, and what is closed after them."""
+"""Runs: one that goes on by itself and that others follow, ways to drive one, and what is closed after them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,17 @@ if TYPE_CHECKING:
     from newel.runs.abort import AbortSignal as AbortSignal
     from newel.runs.abort import abortable as abortable
     from newel.runs.closing import close_all as close_all
+    from newel.runs.registry import Runs as Runs
+    from newel.runs.run import Run as Run
+    from newel.runs.run import RunCancelledError as RunCancelledError
+    from newel.runs.run import RunStatus as RunStatus
     from newel.runs.thread import iterate as iterate
 
 _WHERE = {
+    "Run": "newel.runs.run",
+    "RunCancelledError": "newel.runs.run",
+    "RunStatus": "newel.runs.run",
+    "Runs": "newel.runs.registry",
     "AbortSignal": "newel.runs.abort",
     "abortable": "newel.runs.abort",
     "close_all": "newel.runs.closing",
