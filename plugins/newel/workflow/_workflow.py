@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field
 
 from newel.agents.base_agent import BaseAgent
 from newel.agents.driver import Driver
-from newel.contexts.closing import toolsets_of
+from newel.runs.closing import toolsets_of
 from newel.workflow._base_node import BaseNode
 from newel.workflow._errors import NodeInterruptedError, StateSchemaError
 from newel.workflow._function_node import FunctionNode

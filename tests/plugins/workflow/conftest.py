@@ -11,7 +11,7 @@ import pytest
 
 from newel import App, Event, Runner
 from newel.apps import ResumabilityConfig
-from newel.runners import as_root
+from newel.runners.runner import as_root
 from newel.sessions import BaseSessionService, InMemorySessionService
 from newel.types import Content, FunctionResponse, Part
 from newel_compose import Composition, compose, compose_once
