@@ -124,7 +124,7 @@ def test_a_file_that_is_not_there_is_an_unknown_distribution(tmp_path: Path) -> 
     [
         ("name: x\nplugin: [a]\n", "it.yaml:2: unknown key 'plugin'; did you mean 'plugins'?"),
         ("name: x\n\nautoload: often\n", "it.yaml:3: autoload: Input should be a valid boolean"),
-        ("services:\n  session: 3\n", "it.yaml:1: services.session: a string is expected, not int"),
+        ("services:\n  session: 3\n", "it.yaml:1: services.session: expected a string, not int"),
         ("- a\n- b\n", "it.yaml:1: a distribution is a mapping, not list"),
         ("", "it.yaml:1: a distribution is a mapping, not NoneType"),
         ("name: x\nname: y\n", "it.yaml:2: the key 'name' appears twice"),

@@ -218,7 +218,7 @@ def _complaint(problem: Mapping[str, Any]) -> str:
     kind = kinds.get(type(value).__name__, type(value).__name__)
     hint = f"; write [{value}]" if expected == "a list" and isinstance(value, str) else ""
     hint = hint or ("; remove the line or give it a value" if value is None else "")
-    return f"{expected} is expected, not {kind}{hint}"
+    return f"expected {expected}, not {kind}{hint}"
 
 
 def _merge(base: Distribution, child: Distribution) -> Distribution:

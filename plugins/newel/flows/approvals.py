@@ -10,6 +10,7 @@ from newel.questions.confirmation import ConfirmationAnswer, UnusableAnswerError
 from newel.questions.names import CONFIRMATION_CALL
 from newel.questions.precedence import TAKEN_UP, overtaken, refusal, stored_log
 from newel.questions.requests import approval_request, request_event
+from newel.tools.function_tool import FunctionTool, read_arguments
 from newel.turns.interruption import happens_once
 from newel_kernel import BaseTool, Event, InvocationContext, Json, Log, ToolConfirmation
 from newel_types import FunctionCall, as_plain
@@ -141,7 +142,7 @@ def check_fit(tool: BaseTool | None, args: Json) -> None:
             problem = f"there is no {', '.join(unknown)}; the parameters are {', '.join(names)}"
         elif missing := sorted(set(schema.get("required") or ()) - args.keys()):
             problem = f"{', '.join(missing)} missing"
-    if problem is None and (check := getattr(tool, "misfit", None)) is not None:  # a tool that can say more
-        problem = check(args)
+    if problem is None and isinstance(tool, FunctionTool):  # every value must fit its annotation
+        problem = read_arguments(tool).prepare(args, strict=True)[1]
     if problem is not None:
         raise UnusableAnswerError(f"the edited arguments do not fit: {problem}")

@@ -232,7 +232,7 @@ def test_a_dead_refresh_token_asks_the_user_again(
     talk.answer(call, kit.consented(server, call))
     server._refresh.clear()
     assert len(kit.asked(talk.say())) == 1
-    assert "the credential 'calendar' is given up: no token from" in caplog.text
+    assert "discarded the credential 'calendar': no token from" in caplog.text
 
 
 def test_a_server_that_is_down_is_an_error_and_no_question(converse: Any, kit: Any, server: Any, house: Any) -> None:

@@ -57,10 +57,10 @@ CASES: dict[str, Case] = {
         "b = Agent(name='b')\nc = Agent(name='c', sub_agents=[b])\nroot_agent = Agent(name='a', sub_agents=[b, c])\n",
         "agent 'b' already has the parent 'c'; it cannot be a sub-agent of 'a' as well (use clone()) (agent.py:9)",
     ),
-    "a file in itself": agent("name: a\nsub_agents: [root_agent.yaml]\n", "in a circle (root_agent.yaml -> root_agent"),
+    "a file in itself": agent("name: a\nsub_agents: [root_agent.yaml]\n", "in a cycle (root_agent.yaml -> root_agent"),
     "a circle of files": agent(
         "name: a\nsub_agents: [b.yaml]\n",
-        "in a circle (root_agent.yaml -> b.yaml -> root_",
+        "in a cycle (root_agent.yaml -> b.yaml -> root_",
         b="name: b\nsub_agents: [root_agent.yaml]\n",
     ),
     "a child of its parent's name": agent(
@@ -199,7 +199,7 @@ CASES: dict[str, Case] = {
         f"{EXTENDS}services: {{session: ''}}\n", "'x' has no session store, because services.session is empty: set one"
     ),
     "a store that is a number": mine(
-        f"{EXTENDS}services: {{session: 3}}\n", "services.session: a string is expected, not int"
+        f"{EXTENDS}services: {{session: 3}}\n", "services.session: expected a string, not int"
     ),
     "fewer threads than none": mine(
         f"{EXTENDS}settings: {{tool_threads: {{max_workers: -1}}}}\n", "settings of 'tool_threads' (newel "

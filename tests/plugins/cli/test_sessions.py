@@ -81,7 +81,7 @@ def test_continue_takes_the_last_session_of_the_user(project: Any, agent: str) -
         (("sessions", "show", "a.yaml", "abcdef"), "2 sessions begin with 'abcdef': abcdef-2, abcdef-1; give more of"),
         (("sessions", "show", "a.yaml", "othre"), "the app 'a' has no session 'othre'; did you mean 'other'?"),
         (("sessions", "show", "a.yaml", "zzz"), "the app 'a' has no session 'zzz'; `newel sessions list` shows all 3"),
-        (("sessions", "lst", "a.yaml"), "No such command 'lst'"),
+        (("sessions", "lst", "a.yaml"), "unknown command 'sessions lst'"),
         (("run", "a.yaml", "x", "--continue", "--session", "s"), "give either --session or --continue, not both"),
         (("run", "a.yaml", "x", "--continue", "--user", "bob"), "the user 'bob' has no session with 'a'; leave out"),
         (("sessions", "export", "a.yaml", "other", "-o", "no/such/file"), "no/such/file cannot be written: No such fi"),

@@ -239,7 +239,9 @@ CASES: dict[str, Case] = {
         "name: x\nextends: standard\nservices: {session: 'sqlit:///x.db'}\n",
         "no plugin provides a session store for 'sqlit:///x.db'; did you mean 'sqlite'?",
     ),
-    "services as a list": mine("name: x\nextends: standard\nservices: [a]\n", "newel.yaml:3: services: a mapping is"),
+    "services as a list": mine(
+        "name: x\nextends: standard\nservices: [a]\n", "newel.yaml:3: services: expected a mapping"
+    ),
     "plugins as a text": mine(
         "name: x\nextends: standard\nplugins: redact\n",
         "newel.yaml:3: plugins: expected a list, not a string; write [redact]",
@@ -247,10 +249,10 @@ CASES: dict[str, Case] = {
     "disable as a text": mine("name: x\nextends: standard\ndisable: planning\n", "a string; write [planning]"),
     "an unknown plugin to disable": mine("name: x\nextends: standard\ndisable: [planing]\n", "did you mean 'planning'"),
     "settings as a number": mine(
-        "name: x\nextends: standard\nsettings: {function_tools: 3}\n", "settings.function_tools: a mapping is expected"
+        "name: x\nextends: standard\nsettings: {function_tools: 3}\n", "settings.function_tools: expected a mapping"
     ),
     "settings of nothing": mine(
-        "name: x\nextends: standard\nsettings:\n", "settings: a mapping is expected, not nothing; remove the line"
+        "name: x\nextends: standard\nsettings:\n", "settings: expected a mapping, not nothing; remove the line"
     ),
     "an unknown setting": mine(
         "name: x\nextends: standard\nsettings: {function_tools: {validate: true}}\n",
@@ -260,7 +262,7 @@ CASES: dict[str, Case] = {
         "name: x\nextends: standard\nsettings: {tool_timeout: {zzz: 1}}\n", "not permitted (there are: seconds, tools)"
     ),
     "an empty distribution": mine("", "newel.yaml:1: a distribution is a mapping, not NoneType"),
-    "extends as a list": mine("name: x\nextends: [adk]\n", "newel.yaml:2: extends: a string is expected, not a list"),
+    "extends as a list": mine("name: x\nextends: [adk]\n", "newel.yaml:2: extends: expected a string, not a list"),
     "a distribution of nothing": mine(
         "name: x\n",
         "unknown command 'run' (there are: plugins); the distribution 'x' has no commands, because the "
@@ -459,10 +461,10 @@ CASES: dict[str, Case] = {
     "an observer that does not know whether it wants to watch": plugin(
         registers(
             "observers",
-            "Observer(name='odd', notify=print, wanted=wanted)",
-            "def wanted():\n    raise ValueError('boom')",
+            "Observer(name='odd', notify=print, enabled=enabled)",
+            "def enabled():\n    raise ValueError('boom')",
         ),
-        f"ValueError: boom (odd_module.py:8 in wanted); raised in the observer 'odd' {ODD}",
+        f"ValueError: boom (odd_module.py:8 in enabled); raised in the observer 'odd' {ODD}",
     ),
     "a hook policy that gives nothing": plugin(
         "def before_run_callback(invocation_context): ...\nbefore_run_callback = hookimpl(before_run_callback)\n"

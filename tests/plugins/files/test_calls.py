@@ -216,7 +216,7 @@ def test_an_agent_may_be_the_tool_of_several(folder: Any) -> None:
     agent: Any = from_config(folder.write("root_agent.yaml", text), composition=compose("adk"))
     assert agent.tools[0].agent.name == agent.sub_agents[0].tools[0].agent.name == "shared"
     circle = folder.write("shared.yaml", AGENT_TOOL.format(args="{agent: child.yaml}"))
-    with pytest.raises(AgentConfigError, match=r"in a circle \(shared\.yaml -> child\.yaml -> shared\.yaml\)"):
+    with pytest.raises(AgentConfigError, match=r"in a cycle \(shared\.yaml -> child\.yaml -> shared\.yaml\)"):
         from_config(circle.with_name("root_agent.yaml"), composition=compose("adk"))
 
 

@@ -108,7 +108,10 @@ def test_confirmation_of_any_tool(folder: Any, entry: str, name: str, args: dict
         ("{tool: tools.pay, timeout: -1}", "tools.0.timeout: a timeout is a number of seconds"),
         ("{tool: tools.pay, timeout: soon}", "tools.0.timeout: Input should be a valid number"),
         ("{tool: tools.pay, name: pay bill}", "tools.0.name: a tool's name has letters"),
-        ("{tool: tools.pay, require_confirmation: 3}", "require_confirmation: true, false or a function as module"),
+        (
+            "{tool: tools.pay, require_confirmation: 3}",
+            "expected true, false or a function as module",
+        ),
         ("{tool: tools.pay, require_confirmation: tools.lage}", "'tools.lage' does not exist; did you mean 'large'?"),
         ("{tool: tools.pay, require_confirmation: tools.level}", "'tools.level' is int, not a function"),
         ("{tool: tools.pai, timeout: 3}", "'tools.pai' does not exist; did you mean 'pay'?"),

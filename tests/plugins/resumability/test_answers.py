@@ -381,7 +381,7 @@ def test_without_the_plugin_that_asks_it_is_not_repeated() -> None:
         talk.send("go")
     store.revive()
     events = talk.send(None, talk.invocation_id)
-    assert "must not happen twice" in str(events[0].get_function_responses()[0].response)
+    assert "must not run twice" in str(events[0].get_function_responses()[0].response)
     assert ran == ["/a"]
 
 

@@ -45,7 +45,7 @@ def test_a_long_running_function_says_so_to_the_model() -> None:
 
     tool = LongRunningFunctionTool(submit)
     assert tool.is_long_running
-    assert tool._get_declaration().description.startswith("Submit a job.\n\nNOTE: this operation takes long.")
+    assert tool._get_declaration().description.startswith("Submit a job.\n\nNOTE: this operation takes a long time.")
     assert LongRunningFunctionTool(func=lambda: None).description.startswith("NOTE:")
 
 
