@@ -95,7 +95,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"one of: {', '.join(CASES)}")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--distribution", default="adk")
+    parser.add_argument("--distribution", default="standard")
     options = parser.parse_args()
     # With byte code kept, as in any installation: else an import compiles everything anew.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}

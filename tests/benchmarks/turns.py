@@ -1,7 +1,7 @@
 """The cases of floor.py, run by newel.
 
 ``python turns.py CASE [key=value ...]`` prints one line of JSON. The distribution is the one that
-NEWEL_DISTRIBUTION names, else `adk`. Nothing of newel is imported before `Bench.imports`.
+NEWEL_DISTRIBUTION names, else `standard`. Nothing of newel is imported before `Bench.imports`.
 """
 # ruff: noqa: UP031
 
@@ -15,7 +15,7 @@ from typing import Any
 import common
 from common import ANSWER, SYSTEM, TOOLS, USER_TEXT, lookup
 
-os.environ.setdefault("NEWEL_DISTRIBUTION", "adk")
+os.environ.setdefault("NEWEL_DISTRIBUTION", "standard")
 
 
 class Bench:

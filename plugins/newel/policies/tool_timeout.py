@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import BaseModel, Field
 
+from newel.models.policies.deadlines import Deadline, DeadlineError
 from newel.policies.time_limits import out_of_time
 from newel_kernel import BaseTool, Context, Json, ToolCall, ToolPolicy, hookimpl
 
@@ -22,29 +22,6 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
     seconds: Seconds = 0.0
     #: Seconds by tool name, which replace both (0: no limit).
     tools: dict[str, Seconds] = {}
-
-
-class _Rest:
-    """The rest of a coroutine that has run up to its first wait, as an awaitable."""
-
-    __slots__ = ("_awaited", "_steps")
-
-    def __init__(self, steps: Generator[object, object, object], awaited: object) -> None:
-        self._steps = steps
-        self._awaited = awaited
-
-    def __await__(self) -> Generator[object, object, object]:
-        awaited = self._awaited
-        try:
-            while True:
-                try:
-                    sent = yield awaited
-                except BaseException as error:  # noqa: BLE001 - a cancellation, for example, is for the coroutine
-                    awaited = self._steps.throw(error)
-                else:
-                    awaited = self._steps.send(sent)
-        except StopIteration as done:
-            return done.value
 
 
 def _limit(tool: BaseTool, settings: Settings) -> tuple[float, str]:
@@ -71,18 +48,14 @@ def register_tool_policies(settings: Mapping[str, Settings]) -> list[ToolPolicy]
             seconds, where = _limit(tool, options)
             if seconds <= 0:
                 return await call_tool(tool, args, context)
-            steps = call_tool(tool, args, context).__await__()
+            deadline = Deadline(seconds)
             try:
-                awaited = next(steps)
-            except StopIteration as done:  # it never waited: setting a timer would have cost more than a small tool
-                return done.value
-            try:
-                async with asyncio.timeout(seconds) as limit:
-                    return await _Rest(steps, awaited)
-            except TimeoutError:
-                if not limit.expired():  # the tool's own TimeoutError
-                    raise
+                with deadline:
+                    return await call_tool(tool, args, context)
+            except DeadlineError:
                 return out_of_time(tool.name, seconds, where)
+            finally:
+                deadline.close()
 
         return bounded
 
