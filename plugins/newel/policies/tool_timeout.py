@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from newel.models.policies.deadlines import Deadline, DeadlineError
+from newel.connections.deadlines import Deadline, DeadlineError
 from newel.policies.time_limits import out_of_time
 from newel_kernel import BaseTool, Context, Json, ToolCall, ToolPolicy, hookimpl
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from newel.models.policies.deadlines import Deadline, DeadlineError
+from newel.connections.deadlines import Deadline, DeadlineError
 
 
 async def _next(deadline: Deadline, items: AsyncGenerator[Any, None]) -> Any:

@@ -7,8 +7,8 @@ from functools import partial
 
 from pydantic import BaseModel, Field
 
+from newel.connections.deadlines import Deadline, DeadlineError
 from newel.models.kinds import Attempt, ModelPolicy
-from newel.models.policies.deadlines import Deadline, DeadlineError
 from newel.models.wire.limits import LIMITS, Limits
 from newel.models.wire.service import Service
 from newel_kernel import LlmResponse, hookimpl

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from newel.agents import LlmAgent, RunConfig, StreamingMode
-from newel.models.policies.deadlines import Deadline, DeadlineError
+from newel.connections.deadlines import Deadline, DeadlineError
 from newel.testing import Conversation
 from newel_kernel import BaseLlm, LlmRequest, LlmResponse, ModelError
 from newel_types import Content, FinishReason, FunctionCall, GenerateContentResponseUsageMetadata, Part

@@ -10,7 +10,7 @@ import asyncio
 import math
 from types import TracebackType
 
-from newel.connections import PerLoop
+from newel.connections.per_loop import PerLoop
 
 
 class DeadlineError(Exception):
