@@ -61,6 +61,8 @@ PHRASES = (
     Phrase(r"(?<!soon )(?<!long )(?<!far )(?<!just )\bas (?:it is|they are)(?=[.,;:)]|$)", "'unchanged'"),
     Phrase(r"(?i)\bwhat of\b", "the noun itself"),
     Phrase(r"(?i)\bin turn\b", "'one after the other'"),
+    Phrase(r"(?i)\btime-outs?\b", "'timeout'"),
+    Phrase(r"(?i)\bend points?\b", "'endpoint'"),
 )
 
 

@@ -145,7 +145,7 @@ def read_distribution(name_or_path: str | Path, folders: Mapping[str, Path]) -> 
     base: Path | None = None
     while name is not None:
         if name in seen:
-            raise ConfigurationError(f"distributions extend each other in a circle: {' -> '.join([*seen, name])}")
+            raise ConfigurationError(f"distributions extend each other in a cycle: {' -> '.join([*seen, name])}")
         seen.append(name)
         path = _find(name, folders, base)
         chain.append(_parse(path))

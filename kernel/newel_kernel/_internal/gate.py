@@ -87,7 +87,7 @@ class SessionGate(Descriptor):
     enter: Callable[[Admission], Awaitable[Session]] = open_session
     #: Gives the session back, whatever ended its use. A coroutine function; or a plain one, which costs less.
     leave: Callable[[Admission], Awaitable[None] | None] = lambda admission: None
-    #: Wraps the events of each run, before they begin, so that the gate can end them; None: they stay as they are.
+    #: Wraps the events of each run, before they begin, so that the gate can end them; None: they are not wrapped.
     around: Callable[[Events, Admission], Events] | None = None
 
     def __post_init__(self) -> None:

@@ -51,7 +51,7 @@ class Claims:
                     await service.take(session)
         except BaseException:
             if session is not None and is_leasing(service):
-                service.let_go(session)
+                service.release_soon(session)
             claim.end()
             raise
         admission.held = claim
@@ -64,10 +64,10 @@ class Claims:
         """
         settings, now = self.settings, seam.monotonic()
         end = now + (settings.wait_seconds if settings.busy == "queue" else _HANDOVER_SECONDS)
-        remaining = store.held_for(session)
+        remaining = store.seconds_left(session)
         silent_until = now + remaining + _POLL_SECONDS if admission.resumes else now
         while (holder := store.holder(session)) is not None:
-            now, previous, remaining = seam.monotonic(), remaining, store.held_for(session)
+            now, previous, remaining = seam.monotonic(), remaining, store.seconds_left(session)
             if now > end and (now > silent_until or remaining > previous):
                 raise SessionBusyError.of(session.id, holder)
             await asyncio.sleep(_POLL_SECONDS if now < end else _POLL_SECONDS * 5)
@@ -80,7 +80,7 @@ def leave(admission: Admission) -> None:
     claim, admission.held, service = admission.held, None, admission.service
     try:
         if LEASES[type(service)] and is_leasing(service) and admission.session is not None:
-            service.let_go(admission.session)
+            service.release_soon(admission.session)
     finally:
         if isinstance(claim, Claim):
             claim.end()

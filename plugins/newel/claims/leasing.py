@@ -18,11 +18,11 @@ class LeasingStore(Protocol):
     def holder(self, session: Session) -> str | None:
         """The other owner of the lease when this view was opened, or None."""
 
-    def held_for(self, session: Session) -> float:
+    def seconds_left(self, session: Session) -> float:
         """How many seconds that lease had left then, unless it is prolonged."""
 
     def hold(self, session: Session, seconds: float) -> None:
-        """Take the lease with the next append through this view (or SessionBusyError); prolong it until `let_go`."""
+        """Take the lease with the next append (or SessionBusyError), and prolong it until `release_soon`."""
 
     async def take(self, session: Session) -> None:
         """Take the lease that `hold` asked for now."""
@@ -33,7 +33,7 @@ class LeasingStore(Protocol):
         None if the view holds no lease, or if the answer is known without asking the store.
         """
 
-    def let_go(self, session: Session) -> None:
+    def release_soon(self, session: Session) -> None:
         """Give the lease back, without waiting for the store; do nothing if none was taken."""
 
 
@@ -45,7 +45,7 @@ class KnowsLapsed(Protocol):
         """The owner whose lease had run out, without being given back, when `hold` asked for it."""
 
 
-_METHODS = ("holder", "held_for", "hold", "take", "confirm", "let_go")
+_METHODS = ("holder", "seconds_left", "hold", "take", "confirm", "release_soon")
 
 
 class _Kinds(dict[type, bool]):

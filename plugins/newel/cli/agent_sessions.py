@@ -60,7 +60,7 @@ class AgentSessions:
             await store.take(view)
             yield view
         finally:
-            store.let_go(view)
+            store.release_soon(view)
 
     async def listed(self) -> list[Session]:
         """The sessions without their events, the latest first."""

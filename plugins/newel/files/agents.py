@@ -27,7 +27,7 @@ class AgentPlan(ModelPlan):
         super().__init__(place, FORM)
         class_name = self.data.get("agent_class", DEFAULT_CLASS)
         if not isinstance(class_name, str):
-            raise place.error(f"agent_class: a name is expected, not {kind_of(class_name)}", "agent_class")
+            raise place.error(f"agent_class: expected a name, not {kind_of(class_name)}", "agent_class")
         if self.name is not None:
             place.claim(self.name, "name")
         if "." in class_name and class_name not in place.app.installed(AgentType):

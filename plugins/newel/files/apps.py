@@ -82,7 +82,7 @@ def _read_plugin(place: Place) -> Factory:
 def _read_compaction(place: Place) -> Factory:
     value = place.value
     if not isinstance(value, Mapping):
-        raise place.error(f"{place.key}: a mapping is expected, not {kind_of(value)}")
+        raise place.error(f"{place.key}: expected a mapping, not {kind_of(value)}")
     rest = {key: item for key, item in value.items() if key != "summarizer"}
     config = replace(place, value=rest).parsed(EventsCompactionConfig)
     if value.get("summarizer") is None:
@@ -130,7 +130,7 @@ def _service(kind: type[Backend[Any]]) -> Reader:
             config = place.parsed(CodeConfig)
             return instance(place, config, importer(place, config.name))
         if not isinstance(uri, str) or ":" not in uri:
-            raise place.error(f"{place.key}: a URI is expected, such as memory: (or {{name: module.object}})")
+            raise place.error(f"{place.key}: expected a URI, such as memory: (or {{name: module.object}})")
         address = uri
 
         def open_store() -> object:

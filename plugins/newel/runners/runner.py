@@ -296,7 +296,7 @@ class Runner(KernelRunner):
     async def close(self, seconds: float = 10.0) -> None:
         """Cancel the runs that go on by themselves; then close the tree's toolsets and the plugins.
 
-        One that hangs is left after its time-out.
+        One that hangs is abandoned after its timeout.
         """
         await self.runs.close(seconds)
         await runs.close_all(self.agent, self.plugins, seconds)

@@ -118,7 +118,7 @@ class Run:
             raise error
 
     def cancel(self) -> None:
-        """Ask the run to end: its running step is cancelled. An ended run stays as it is."""
+        """Ask the run to end: its running step is cancelled. An ended run does not change."""
         if not self._task.done():
             self._is_cancelled = True
             self._task.cancel()

@@ -46,7 +46,7 @@ class EventLog(list[Event]):
     #: The owner that had taken the session's lease, and not given it back, when the session was last opened.
     owner: str | None = None
     #: How many seconds the lease had left then; 0 or less: it had run out.
-    held_for = 0.0
+    seconds_left = 0.0
     #: The ids of the first `_seen` events; set once an id came that was not greater than all before it.
     _ids: set[str] | None = None
     _seen = 0

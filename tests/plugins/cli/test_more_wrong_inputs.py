@@ -181,10 +181,10 @@ CASES: dict[str, Case] = {
     "a store of no name": typed("'sqlite:///' names no file for the session store", *YAML, "--sessions", "sqlite:///"),
     # --- distributions --------------------------------------------------------------------------------------------
     "a distribution in Latin 1": mine(b"name: caf\xe9\n", "newel.yaml:1: not UTF-8 text (invalid continuation byte)"),
-    "a distribution of itself": mine("name: x\nextends: newel.yaml\n", "distributions extend each other in a circle: "),
+    "a distribution of itself": mine("name: x\nextends: newel.yaml\n", "distributions extend each other in a cycle: "),
     "a circle of distributions": mine(
         "name: x\nextends: b.yaml\n",
-        "distributions extend each other in a circle: ",
+        "distributions extend each other in a cycle: ",
         b="name: b\nextends: newel.yaml\n",
     ),
     "a distribution of nobody": mine(

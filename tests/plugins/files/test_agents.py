@@ -133,7 +133,7 @@ WRONG = {
     "no name": ("model: x\n", "1: name is missing; add a line `name: ...`"),
     "bad name": ("description: d\nname: 1x\n", "2: name: invalid agent name '1x'"),
     "unknown class": ("name: x\nagent_class: LmAgent\n", "2: no plugin provides the agent type 'LmAgent'; did you"),
-    "class is no text": ("name: x\nagent_class: 3\n", "2: agent_class: a name is expected, not int"),
+    "class is no text": ("name: x\nagent_class: 3\n", "2: agent_class: expected a name, not int"),
     "unknown tool": ("name: x\ntools:\n  - clock\n  - clok\n", "4: no plugin provides the tool factory 'clok'; did"),
     "tools no list": ("name: x\ntools: clock\n", "2: tools: expected a list, not str"),
     "tool no name": ("name: x\ntools:\n  - nam: clock\n", "3: tools.0.name is missing; "),

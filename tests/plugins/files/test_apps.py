@@ -150,7 +150,7 @@ WRONG = {
         "  event_retention_size: 1\n  summarizer: {name: LlmEventSummarizer, args: {model: x}}\n",
         "6: LlmEventSummarizer has the args `llm`",
     ),
-    "service": ("name: d\nroot_agent: helper.yaml\nsession_service: sqlite\n", "3: session_service: a URI is expected"),
+    "service": ("name: d\nroot_agent: helper.yaml\nsession_service: sqlite\n", "3: session_service: expected a URI"),
     "no such service": ("name: d\nroot_agent: helper.yaml\nsession_service: 'nowhere:x'\n", "3: session_service: no "),
     "outside": ("name: d\nroot_agent: helper.yaml\nplugins: [os.system]\n", "3: 'os.system' is not allowed here"),
 }

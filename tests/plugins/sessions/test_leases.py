@@ -91,7 +91,7 @@ def test_a_lease_that_holds_is_not_asked_for(make_store: MakeStore) -> None:
             await store.append_event(view, Event(author="a", message="x"))
             assert store.confirm(view) is None
             await store.renew(view, ttl=0.5)
-            store.let_go(view)
+            store.release_soon(view)
 
     asyncio.run(main())
 
@@ -161,7 +161,7 @@ def test_a_service_does_not_look_whether_it_lives_itself(
         assert asked == []
         assert other.holder(await other.open(**WHERE)) is not None
         assert len(asked) == 1
-        mine.let_go(session)
+        mine.release_soon(session)
         await mine.close()
         await other.close()
 

@@ -24,7 +24,7 @@ class Leasing:
     def holder(self, session: Session) -> str | None:
         """The other owner of the session's lease when it was last opened; None if that process is known to be dead."""
         log = self._reader.logs.get(_key(session))
-        owner = self._other(log.owner) if log is not None and log.held_for > 0 else None
+        owner = self._other(log.owner) if log is not None and log.seconds_left > 0 else None
         return None if owner is None or is_dead(owner) else owner
 
     def lapsed_holder(self, session: Session) -> str | None:
@@ -33,17 +33,17 @@ class Leasing:
         lapsed = lease.lapsed if lease is not None else None
         return None if lapsed is None or is_dead(lapsed) else lapsed
 
-    def held_for(self, session: Session) -> float:
+    def seconds_left(self, session: Session) -> float:
         """How many seconds the lease had left when the session was last opened, if it is not prolonged."""
         log = self._reader.logs.get(_key(session))
-        return log.held_for if log is not None else 0.0
+        return log.seconds_left if log is not None else 0.0
 
     def hold(self, session: Session, seconds: float) -> None:
-        """Take the lease with the next append through this view, and prolong it until `let_go`."""
+        """Take the lease with the next append through this view, and prolong it until `release_soon`."""
         log = self._reader.logs.get(_key(session))
         if log is not None:
             check_seconds(seconds)
-            owner, is_over = self._other(log.owner), log.held_for <= 0
+            owner, is_over = self._other(log.owner), log.seconds_left <= 0
             dead_owner = owner if owner is not None and not is_over and is_dead(owner) else None
             lapsed = owner if is_over else None
             self._leases.add(
@@ -80,7 +80,7 @@ class Leasing:
         if (lease := self._leases.of(session)) is not None:
             lease.on_loss = call
 
-    def let_go(self, session: Session) -> None:
+    def release_soon(self, session: Session) -> None:
         """Give the lease back, without waiting for the store."""
         lease = self._leases.drop(session)
         if lease is not None and lease.taken:

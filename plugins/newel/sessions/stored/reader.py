@@ -28,7 +28,7 @@ class SessionReader:
             return None
         row, state = result
         log = await self._grown(key, row)
-        log.owner, log.held_for = row.owner, row.lease_seconds
+        log.owner, log.seconds_left = row.owner, row.lease_seconds
         view = view_of(key, row, state, log)
         view.cache = log.cache
         if row.version:  # exact: the column may hold microseconds only
