@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from newel.claims.errors import SessionBusyError
 from newel.claims.settings import Settings
+from newel.runs.abort import Ending
 from newel_kernel import seam
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ class Claim:
         self._admission = admission
         #: The task in which the run began; kept even if this runner refuses runs, as another one of the store may wait.
         self.task = asyncio.current_task()
-        #: The event that interrupts the run, if it can be interrupted.
-        self._interruption = admission.held if isinstance(admission.held, asyncio.Event) else None
+        #: What ends the run from outside, if anything can.
+        self.ending = admission.held if isinstance(admission.held, Ending) else None
 
     @property
     def closing(self) -> bool:
@@ -56,8 +57,8 @@ class Claim:
 
     def interrupt(self) -> None:
         """Ask the run to end."""
-        if self._interruption is not None and self.task is not None and not (loop := self.task.get_loop()).is_closed():
-            loop.call_soon_threadsafe(self._interruption.set)
+        if self.ending is not None and self.ending.is_interruptible:
+            self.ending.end()
 
     async def ended(self, seconds: float) -> bool:
         """Wait at most `seconds` for the end; return whether it came."""

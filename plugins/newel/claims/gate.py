@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from newel import runs
 from newel.claims.claim import Claim, table_of, take, wait
 from newel.claims.errors import SessionBusyError
-from newel.claims.leasing import LEASES, is_leasing
-from newel_kernel import Admission, Event, Session, SessionGate, open_session, seam
+from newel.claims.leasing import LEASES, is_leasing, tells_loss
+from newel_kernel import Admission, Event, FencedError, Session, SessionGate, brief, open_session, seam
 
 if TYPE_CHECKING:
     from newel.claims.leasing import LeasingStore
@@ -25,7 +26,7 @@ _HANDOVER_SECONDS = 0.5
 def gate(settings: Settings) -> SessionGate:
     """The gate that does with a second use of a session what the settings say."""
     claims = Claims(settings)
-    return SessionGate(enter=claims.enter, leave=leave, around=interruptible if settings.busy == "interrupt" else None)
+    return SessionGate(enter=claims.enter, leave=leave, around=claims.around)
 
 
 class Claims:
@@ -47,6 +48,8 @@ class Claims:
             if is_leasing(service):
                 session = await self._leased(service, session, admission)
                 service.hold(session, self.settings.lease_seconds)
+                if claim.ending is not None and tells_loss(service):
+                    service.when_lost(session, partial(_lost, claim.ending, session.id))
                 if admission.resumes or admission.at_once:
                     await service.take(session)
         except BaseException:
@@ -56,6 +59,14 @@ class Claims:
             raise
         admission.held = claim
         return session
+
+    def around(self, events: AsyncGenerator[Event, None], admission: Admission) -> AsyncGenerator[Event, None]:
+        """`events`, which end when a later run may have the session, or fail when the store has lost it."""
+        is_interruptible = self.settings.busy == "interrupt"
+        if not is_interruptible and not LEASES[type(admission.service)]:
+            return events
+        admission.held = ending = runs.Ending(is_interruptible)
+        return runs.endable(events, ending)
 
     async def _leased(self, store: LeasingStore, session: Session, admission: Admission) -> Session:
         """The session, opened again once no other process has its lease.
@@ -75,6 +86,15 @@ class Claims:
         return session
 
 
+def _lost(ending: runs.Ending, session_id: str) -> None:
+    ending.end(
+        FencedError(
+            f"this run no longer holds the lease of the session {brief(session_id)!r}: it was not renewed in time, or "
+            f"another run has it; what was stored is there"
+        )
+    )
+
+
 def leave(admission: Admission) -> None:
     """Give the lease and the claim back, without waiting for the store."""
     claim, admission.held, service = admission.held, None, admission.service
@@ -84,9 +104,3 @@ def leave(admission: Admission) -> None:
     finally:
         if isinstance(claim, Claim):
             claim.end()
-
-
-def interruptible(events: AsyncGenerator[Event, None], admission: Admission) -> AsyncGenerator[Event, None]:
-    """`events` until a later run of their session wants them to end: it sets the signal that `enter` finds."""
-    admission.held = signal = asyncio.Event()
-    return runs.abortable(events, signal)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeGuard, runtime_checkable
 
 from newel_kernel import Session
@@ -45,6 +45,13 @@ class KnowsLapsed(Protocol):
         """The owner whose lease had run out, without being given back, when `hold` asked for it."""
 
 
+class TellsLoss(Protocol):
+    """A leasing store that tells when a lease is lost, so that the run that holds it ends at once."""
+
+    def when_lost(self, session: Session, call: Callable[[], object]) -> None:
+        """Call `call`, in any thread, once the lease that `hold` asked for is lost, or is about to run out."""
+
+
 _METHODS = ("holder", "seconds_left", "hold", "take", "confirm", "release_soon")
 
 
@@ -62,3 +69,8 @@ LEASES = _Kinds()
 def is_leasing(store: object) -> TypeGuard[LeasingStore]:
     """Whether a store has leases. A check of the protocol would cost more than the rest of a claim."""
     return LEASES[type(store)]
+
+
+def tells_loss(store: object) -> TypeGuard[TellsLoss]:
+    """Whether a leasing store tells when a lease is lost."""
+    return hasattr(store, "when_lost")

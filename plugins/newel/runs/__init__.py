@@ -8,7 +8,9 @@ from newel_types import lazy_exports
 
 if TYPE_CHECKING:
     from newel.runs.abort import AbortSignal as AbortSignal
+    from newel.runs.abort import Ending as Ending
     from newel.runs.abort import abortable as abortable
+    from newel.runs.abort import endable as endable
     from newel.runs.closing import close_all as close_all
     from newel.runs.registry import Runs as Runs
     from newel.runs.run import Run as Run
@@ -22,7 +24,9 @@ _WHERE = {
     "RunStatus": "newel.runs.run",
     "Runs": "newel.runs.registry",
     "AbortSignal": "newel.runs.abort",
+    "Ending": "newel.runs.abort",
     "abortable": "newel.runs.abort",
+    "endable": "newel.runs.abort",
     "close_all": "newel.runs.closing",
     "iterate": "newel.runs.thread",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Protocol
 
 from newel_kernel import Event, seam
@@ -50,6 +50,57 @@ async def abortable(events: Events, signal: AbortSignal) -> Events:
     finally:
         watcher.cancel()
         await asyncio.gather(watcher, return_exceptions=True)
+
+
+async def endable(events: Events, ending: Ending) -> Events:
+    """`events` until `ending` ends them: as `abortable` does, or by raising its error."""
+    async with aclosing(events):
+        while not ending.over:
+            step = ending.begin()
+            try:
+                event = await anext(events)
+            except StopAsyncIteration:
+                return
+            except asyncio.CancelledError:
+                if not step.forgive():
+                    raise
+                break
+            finally:
+                step.task = None
+            step.forgive()
+            yield event
+    if ending.error is not None:
+        raise ending.error
+
+
+class Ending:
+    """The end of a run by somebody else, in any thread: another run that wants its session, or a store that lost it."""
+
+    __slots__ = ("_loop", "_step", "error", "is_interruptible", "over")
+
+    def __init__(self, is_interruptible: bool) -> None:
+        #: Whether another run may end this one.
+        self.is_interruptible = is_interruptible
+        self.over = False
+        #: What the run's caller gets; None: its events just end.
+        self.error: Exception | None = None
+        self._step = _Step()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def begin(self) -> _Step:
+        """A step of the run begins in the current task."""
+        self._step.task = task = asyncio.current_task()
+        self._loop = task.get_loop() if task is not None else None
+        return self._step
+
+    def end(self, error: Exception | None = None) -> None:
+        """End the run: cancel the step that is under way, in its event loop; the next step does not begin."""
+        if self.over:
+            return
+        self.error, self.over, loop = error, True, self._loop
+        if loop is not None:
+            with suppress(RuntimeError):  # the loop is closed: the run is over
+                loop.call_soon_threadsafe(self._step.cancel)
 
 
 class _Step:

@@ -16,12 +16,16 @@ from typing import Any
 import pytest
 from tests.plugins.sessions.conftest import maker
 
+from newel import Agent, Runner
 from newel.sessions import SqliteSessionService, StoreUnavailableError
 from newel.sessions.stored import leases as clock
 from newel.sessions.stored import time_limits
 from newel.sessions.stored.pooled import Trouble
 from newel.sessions.stored.steps import Query
+from newel.testing import ScriptedModel
+from newel_compose import compose
 from newel_kernel import ConfigurationError, Event, FencedError, Session, SessionError
+from newel_types import FunctionCall
 
 WHERE: dict[str, Any] = {"app_name": "till", "user_id": "u"}
 #: So long a lease lasts here, and so long the test looks whether it is kept.
@@ -157,6 +161,44 @@ def test_a_lease_that_cannot_be_renewed_is_lost_in_time(tmp_path: Path) -> None:
                 assert time.monotonic() - begin < LEASE
             with pytest.raises(FencedError):
                 await store.confirm(view)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("busy", ["refuse", "queue", "interrupt"])
+def test_a_run_whose_lease_is_lost_ends_before_others_may_have_the_session(tmp_path: Path, busy: str) -> None:
+    log: list[str] = []
+
+    async def wait() -> str:
+        """Wait."""
+        log.append("begins")
+        try:
+            await asyncio.sleep(10)
+        finally:
+            log.append("ends")
+        return "waited"
+
+    standard = compose("standard")
+    settings = {**standard.distribution.settings, "claims": {"busy": busy, "lease_seconds": LEASE}}
+    composition = compose(standard.distribution.model_copy(update={"settings": settings}))
+
+    async def main() -> None:
+        async with SqliteSessionService(tmp_path / "s.db", patience=0.2) as store:
+            agent = Agent(name="a", model=ScriptedModel([FunctionCall(name="wait", args={}), "done"]), tools=[wait])
+            runner = Runner(agent=agent, app_name="till", session_service=store, composition=composition)
+            await store.create_session(**WHERE, session_id="s")
+            run = runner.run_async(user_id="u", session_id="s", new_message="go")
+            assert (await anext(run)).get_function_calls()
+            waiting = asyncio.create_task(anext(run))
+            while not log:
+                await asyncio.sleep(0.01)
+            with locked(tmp_path / "s.db"):
+                begin = time.monotonic()
+                with pytest.raises(FencedError, match="lease of the session 's'"):
+                    await waiting
+                assert time.monotonic() - begin < LEASE
+            assert log == ["begins", "ends"]
+            assert asyncio.current_task().cancelling() == 0
 
     asyncio.run(main())
 
