@@ -44,7 +44,7 @@ def register_settings() -> type[BaseModel]:
 
 @hookimpl
 def register_session_gates(settings: Mapping[str, Any]) -> list[SessionGate]:
-    """The gate."""
+    """The session gate `claims`."""
     return [gate(settings["claims"])]
 
 

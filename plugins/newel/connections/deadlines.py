@@ -14,7 +14,7 @@ from newel.connections.per_loop import PerLoop
 
 
 class DeadlineError(Exception):
-    """The time is over."""
+    """The time limit has passed."""
 
 
 class Deadline:

@@ -57,7 +57,7 @@ class PerLoop(Generic[T]):
         return place.object if place is not None else None
 
     async def close(self) -> None:
-        """Forget the running loop's object, and close it if there is a way to; `get` then makes another one."""
+        """Forget the running loop's object and close it, if there is a way to; `get` then makes another one."""
         place = self._places.pop(ref(get_running_loop()), None)
         if place is not None and place.keeper is not None:
             await place.keeper.aclose()

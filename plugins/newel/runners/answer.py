@@ -46,7 +46,7 @@ class Waiting(NewelError):
         )
 
     def answer(self, *answers: object) -> str:
-        """Answer the questions, in their order, and go on; the text of the agent's final answer.
+        """Answer the questions, in their order, and continue; the text of the agent's final answer.
 
         An approval takes True or False, or a mapping such as ``{"confirmed": True, "editedArgs": {...}}``; any other
         question a text or a mapping. Questions without an answer stay open, and are raised again.

@@ -93,7 +93,7 @@ class Runner(KernelRunner):
         )
         check_tree(self.agent)
         self.plugins: list[object] = objects
-        #: The runs that go on by themselves.
+        #: The background runs.
         self.runs = runs.Runs()
         self.artifact_service = services.artifact
         self.memory_service = services.memory
@@ -159,7 +159,7 @@ class Runner(KernelRunner):
         run_config: KernelRunConfig | None = None,
         yield_user_message: bool = False,
     ) -> runs.Run:
-        """Start one invocation that goes on by itself, as `run_async` would run it; others follow it by its `events`.
+        """Start one invocation in the background, as `run_async` would run it; others follow it by its `events`.
 
         It is among this runner's `runs` until it ends. Closing the runner cancels it.
         """
@@ -294,7 +294,7 @@ class Runner(KernelRunner):
             return None if event is None else await self.session_service.append_event(session, event)
 
     async def close(self, seconds: float = 10.0) -> None:
-        """Cancel the runs that go on by themselves; then close the tree's toolsets and the plugins.
+        """Cancel the background runs; then close the tree's toolsets and the plugins.
 
         One that hangs is abandoned after its timeout.
         """

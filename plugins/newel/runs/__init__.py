@@ -1,4 +1,4 @@
-"""Runs: one that goes on by itself and that others follow, ways to drive one, and what is closed after them."""
+"""Runs: runs in the background that others follow, ways to drive one, and what is closed after them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runs of a runner that go on by themselves."""
+"""The background runs of a runner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run: an invocation that goes on by itself, and that others find and follow."""
+"""Run: an invocation that runs in the background, where others can find and follow it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 class RunStatus(Enum):
-    """Whether a run goes on, or how it ended."""
+    """Whether a run is running, or how it ended."""
 
     RUNNING = "running"
     DONE = "done"
@@ -44,7 +44,7 @@ class _Follower:
 
 
 class Run:
-    """One invocation in a task of its own. It goes on whoever follows it, and ends when it has ended or is cancelled.
+    """One invocation in a task of its own. It runs whether or not anyone follows it, until it ends or is cancelled.
 
     Its events are numbered from 1. `stored` reads the session's events, for followers that fell behind.
     """
@@ -73,7 +73,7 @@ class Run:
 
     @property
     def status(self) -> RunStatus:
-        """Whether it goes on, or how it ended."""
+        """Whether it is running, or how it ended."""
         if not self._task.done():
             return RunStatus.RUNNING
         if not self._task.cancelled() and self._task.exception() is not None:

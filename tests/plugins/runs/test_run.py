@@ -1,4 +1,4 @@
-"""Runs that go on by themselves: what followers get, however they come, go and dawdle."""
+"""Background runs: what followers get, however they come, go and dawdle."""
 
 from __future__ import annotations
 
