@@ -16,7 +16,7 @@ _NAMES = {
         "ToolPreparation TurnPolicy"
     ),
     "contracts.agent": "AgentDriver BaseAgent",
-    "contracts.model": "BaseLlm BaseLlmConnection LiveCapabilities ModelCapabilities",
+    "contracts.model": "BaseLlm",
     "contracts.model_agent": "ModelAgent ModelDriver",
     "contracts.request": "LlmRequest",
     "contracts.response": "LlmResponse",

@@ -17,9 +17,6 @@ from newel_kernel._internal.chains import TurnPolicy as TurnPolicy
 from newel_kernel._internal.contracts.agent import AgentDriver as AgentDriver
 from newel_kernel._internal.contracts.agent import BaseAgent as BaseAgent
 from newel_kernel._internal.contracts.model import BaseLlm as BaseLlm
-from newel_kernel._internal.contracts.model import BaseLlmConnection as BaseLlmConnection
-from newel_kernel._internal.contracts.model import LiveCapabilities as LiveCapabilities
-from newel_kernel._internal.contracts.model import ModelCapabilities as ModelCapabilities
 from newel_kernel._internal.contracts.model_agent import ModelAgent as ModelAgent
 from newel_kernel._internal.contracts.model_agent import ModelDriver as ModelDriver
 from newel_kernel._internal.contracts.request import LlmRequest as LlmRequest

@@ -24,7 +24,8 @@ def main(count: int) -> dict[str, float]:
     began = cpu()
     from newel.agents import LlmAgent
     from newel.evaluation import EvalCase, EvalSet, Invocation, evaluate
-    from newel_kernel import BaseLlm, LlmResponse
+    from newel.models import BaseLlm
+    from newel_kernel import LlmResponse
     from newel_types import Content, Part
 
     imported = cpu() - began

@@ -29,6 +29,7 @@ import floor
 
 from newel import Agent
 from newel.agents.run_config import RunConfig, StreamingMode
+from newel.models import BaseLlm
 from newel.models.anthropic.client import Call
 from newel.models.anthropic_llm import AnthropicLlm
 from newel.models.google_llm import Gemini
@@ -41,7 +42,6 @@ from newel.models.openai_responses_llm import OpenAIResponsesLlm
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel.types import Content, Part
-from newel_kernel import BaseLlm
 from newel_types import SharedContents, freeze
 
 T = TypeVar("T")

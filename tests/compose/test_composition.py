@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from newel.agents import LlmAgent
+from newel.models import BaseLlm
 from newel.runners import Runner
 from newel.sessions.kinds import SessionBackend
 from newel_compose import PLUGIN_GROUP, compose
 from newel_compose._internal import discovery
-from newel_kernel import BaseLlm, FeatureUnavailableError, LlmRequest, LlmResponse, NewelError
+from newel_kernel import FeatureUnavailableError, LlmRequest, LlmResponse, NewelError
 from newel_types import Content, Part
 
 #: RULINGS.md, "Order and flow": agent_transfer last.

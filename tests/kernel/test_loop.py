@@ -9,12 +9,12 @@ import pytest
 from pydantic import BaseModel, Field
 
 from newel.agents import LlmAgent
+from newel.models import BaseLlm
 from newel.plugins import BasePlugin
 from newel.testing import ScriptedModel
 from newel_compose import compose
 from newel_kernel import (
     BaseAgent,
-    BaseLlm,
     BaseTool,
     BaseToolset,
     ConfigurationError,

@@ -14,6 +14,7 @@ from newel.agents.llm import task
 from newel.agents.structured_output import validated
 from newel.contexts.invocation_context import InvocationContext
 from newel.events.text import text_of
+from newel.models.contract import BaseLlm
 from newel.models.llm_request import LlmRequest
 from newel.turns.delegates import is_delegate
 from newel.turns.handovers import handed_over, has_finished, transferred_to
@@ -21,7 +22,6 @@ from newel.turns.pauses import pauses, waits
 from newel.turns.transfers import Handover
 from newel_kernel import (
     BaseAgent,
-    BaseLlm,
     BaseTool,
     BaseToolset,
     Event,

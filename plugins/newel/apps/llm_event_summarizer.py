@@ -7,7 +7,8 @@ from contextlib import aclosing
 
 from newel.apps.base_events_summarizer import BaseEventsSummarizer
 from newel.events.text import shortened
-from newel_kernel import BaseLlm, Event, EventActions, EventCompaction, LlmRequest
+from newel.models.contract import BaseLlm
+from newel_kernel import Event, EventActions, EventCompaction, LlmRequest
 from newel_types import Content, Part
 
 _PLACE = "{conversation_history}"

@@ -9,10 +9,11 @@ import click
 from newel.cli.startup import composition_of
 from newel.cli.terminal import say, show_json, show_table, to_terminal
 from newel.events.text import one_line
+from newel.models.contract import ModelCapabilities
 from newel.models.kinds import ModelProvider, default_model, model_of
 from newel.models.policies.model_costs import price_of
 from newel_compose import Composition
-from newel_kernel import Json, ModelCapabilities, NewelError
+from newel_kernel import Json, NewelError
 
 
 @click.command("models")

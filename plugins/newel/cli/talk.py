@@ -19,14 +19,9 @@ from newel.cli.terminal import ctrl_d_kept, say
 from newel.cli.transcript import Dialogue
 from newel.cli.turn import RunFailedError, show_events
 from newel.cli.wave_files import Loudspeaker, Microphone
+from newel.models.contract import LiveCapabilities, ModelCapabilities
 from newel.models.kinds import model_of
-from newel_kernel import (
-    ConfigurationError,
-    Event,
-    LiveCapabilities,
-    ModelCapabilities,
-    seam,
-)
+from newel_kernel import ConfigurationError, Event, seam
 from newel_types import Content, Part
 
 #: How long a piece of the microphone lasts, in seconds.

@@ -18,8 +18,9 @@ from newel.files.compilation import Constant, Factory, Place, Reader
 from newel.files.graphs import read_edges
 from newel.files.names import list_of, read_agent, read_code
 from newel.files.tools import read_tool, read_tools, reader_of
+from newel.models.contract import BaseLlm
 from newel.planners.kinds import Planner
-from newel_kernel import LIFECYCLE, BaseAgent, BaseLlm, BaseTool, BaseToolset, HookSignatureError
+from newel_kernel import LIFECYCLE, BaseAgent, BaseTool, BaseToolset, HookSignatureError
 from newel_types import Content, GenerateContentConfig
 
 

@@ -11,8 +11,9 @@ from pydantic import BaseModel
 
 from newel import live
 from newel.flows.llm_agents import LlmContext, agent_processor
+from newel.models.contract import BaseLlm
 from newel.models.live import LIVE_CONFIG
-from newel_kernel import BaseLlm, Chains, Json, LlmRequest, RequestProcessor, hookimpl
+from newel_kernel import Chains, Json, LlmRequest, RequestProcessor, hookimpl
 from newel_types import deep_copy
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from newel_kernel import (
 
 if TYPE_CHECKING:
     from newel.apps.configs import EventsCompactionConfig
-    from newel_kernel import BaseLlm
+    from newel.models.contract import BaseLlm
 
     #: How an LLM agent says which model it asks.
     ChooseModel: TypeAlias = Callable[[InvocationContext], BaseLlm]

@@ -9,7 +9,7 @@ from newel.models.google.request_keys import PREVIOUS_INTERACTION
 from newel_kernel import BaseAgent, LlmRequest, Log, RequestProcessor, hookimpl
 
 if TYPE_CHECKING:
-    from newel_kernel import BaseLlm
+    from newel.models.contract import BaseLlm
 
 
 def run(ctx: LlmContext, request: LlmRequest) -> None:

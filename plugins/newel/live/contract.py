@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from newel.live.inbox import Inbox
     from newel.live.queue import LiveRequest, LiveRequestQueue
     from newel.live.settings import Settings
-    from newel_kernel import BaseLlm, Draft, Event, Json, LlmRequest, Plan
+    from newel.models.contract import BaseLlm
+    from newel_kernel import Draft, Event, Json, LlmRequest, Plan
     from newel_types import Blob, Content
 
 

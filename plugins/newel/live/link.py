@@ -15,8 +15,9 @@ from newel.live.kinds import LiveIn
 from newel.live.losses import closed_normally, is_loss
 from newel.live.sender import Sender
 from newel.live.waiting import cancelled
+from newel.models.contract import BaseLlm, BaseLlmConnection
 from newel.models.live import CONNECTION_NUMBER, LIVE_CONFIG, ConnectionLostError
-from newel_kernel import BaseLlm, BaseLlmConnection, LlmRequest, LlmResponse, current_operation, seam
+from newel_kernel import LlmRequest, LlmResponse, current_operation, seam
 from newel_types import Content, HistoryConfig, SessionResumptionConfig
 
 if TYPE_CHECKING:

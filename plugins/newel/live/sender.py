@@ -13,7 +13,8 @@ from newel.live.kinds import LiveOut
 from newel.live.losses import InvalidContentError, is_loss
 from newel.live.queue import LiveRequest
 from newel.live.waiting import OneAtATime
-from newel_kernel import BaseLlmConnection, seam
+from newel.models.contract import BaseLlmConnection
+from newel_kernel import seam
 from newel_types import ActivityEnd, ActivityStart, Blob, Content, LiveClientRealtimeInput
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from newel.live.background import Background
 from newel.live.inbox import Inbox
 from newel.live.sender import refusal
 from newel.live.settings import Settings
+from newel.models.contract import BaseLlm
 from newel.models.live import LIVE_CONFIG
-from newel_kernel import BaseLlm, Draft, Event, EventActions, Json, LlmRequest, ModelAgent, Plan
+from newel_kernel import Draft, Event, EventActions, Json, LlmRequest, ModelAgent, Plan
 from newel_types import Content
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class RunningSession:
         self.request = request
         self.settings = ctx.composition.settings_of("live", Settings)
         self.agent = cast("ModelAgent", ctx.agent)
-        self.model: BaseLlm = self.agent.__newel__.model_for(ctx)
+        self.model = cast("BaseLlm", self.agent.__newel__.model_for(ctx))
         self.queue: LiveRequestQueue = ctx.live_request_queue
         self.inbox = Inbox(self.settings.read_ahead_responses, self.settings.read_ahead_bytes)
         #: State that hooks of the model wrote, for the next event.

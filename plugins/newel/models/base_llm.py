@@ -1,5 +1,5 @@
 """The base of every model."""
 
-from newel_kernel import BaseLlm
+from newel.models.contract import BaseLlm
 
 __all__ = ["BaseLlm"]

@@ -1,5 +1,5 @@
 """The base of a live connection."""
 
-from newel_kernel import BaseLlmConnection
+from newel.models.contract import BaseLlmConnection
 
 __all__ = ["BaseLlmConnection"]

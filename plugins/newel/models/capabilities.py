@@ -8,7 +8,8 @@ from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
 
-from newel_kernel import ConfigurationError, LiveCapabilities, ModelCapabilities, did_you_mean
+from newel.models.contract import LiveCapabilities, ModelCapabilities
+from newel_kernel import ConfigurationError, did_you_mean
 
 
 @dataclass(frozen=True, slots=True)

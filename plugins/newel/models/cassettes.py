@@ -14,17 +14,10 @@ from typing import ClassVar
 
 from pydantic import PrivateAttr
 
+from newel.models.contract import BaseLlm, ModelCapabilities
 from newel.models.kinds import Attempt, ModelPolicy, ModelProvider
 from newel.models.wire.secrets import mask
-from newel_kernel import (
-    BaseLlm,
-    Json,
-    LlmRequest,
-    LlmResponse,
-    ModelCapabilities,
-    ModelError,
-    hookimpl,
-)
+from newel_kernel import Json, LlmRequest, LlmResponse, ModelError, hookimpl
 
 Responses = AsyncGenerator[LlmResponse, None]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
 
 import newel_compose
-import newel_kernel
+from newel import models
 from newel.models.overrides import Settings as OverrideSettings
 from newel.models.overrides import with_overrides
 from newel.models.registry import LLMRegistry
@@ -27,7 +27,7 @@ from newel_kernel import (
 )
 
 if TYPE_CHECKING:
-    from newel_kernel import BaseLlm
+    from newel.models.contract import BaseLlm
 
 _MODELS = Key[dict[str, "BaseLlm"]]("models by address")
 
@@ -151,7 +151,7 @@ def _create(chains: Chains, address: str) -> BaseLlm:
     except Exception as error:
         reason = newel_compose.describe_error(error)
         raise ModelError(f"{_plugin(chains, provider)} cannot make the model {address!r}: {reason}") from error
-    if not isinstance(model, newel_kernel.BaseLlm):
+    if not isinstance(model, models.BaseLlm):
         raise ModelError(
             f"{_plugin(chains, provider)} made {type(model).__name__} of the address {address!r}; `create` must return "
             f"a BaseLlm"

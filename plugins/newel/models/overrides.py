@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field, field_validator
 
-import newel_kernel
+from newel import models
 from newel_kernel import did_you_mean
 
 if TYPE_CHECKING:
-    from newel_kernel import BaseLlm
+    from newel.models.contract import BaseLlm
 
 
 class Settings(BaseModel, extra="forbid", defer_build=True):
@@ -25,7 +25,7 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
     @field_validator("capabilities")
     @classmethod
     def _check_names(cls, capabilities: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        names = [field.name for field in fields(newel_kernel.ModelCapabilities)]
+        names = [field.name for field in fields(models.ModelCapabilities)]
         for pattern, changes in capabilities.items():
             try:
                 re.compile(pattern)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from newel_kernel import ModelError
 
 if TYPE_CHECKING:
-    from newel_kernel import BaseLlm
+    from newel.models.contract import BaseLlm
 
 __all__ = ["LLMRegistry"]
 

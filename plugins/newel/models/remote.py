@@ -9,6 +9,7 @@ from typing import Any, ClassVar, cast
 from pydantic import Field, PrivateAttr
 
 from newel.models.capabilities import capabilities_of
+from newel.models.contract import BaseLlm, ModelCapabilities
 from newel.models.kinds import Attempt
 from newel.models.live import FRAME_BYTES
 from newel.models.policies.model_retries import Settings, retrying
@@ -16,7 +17,7 @@ from newel.models.policies.model_timeouts import bounding
 from newel.models.policies.phases import Phases
 from newel.models.wire.limits import LIMITS, POLICED, Limits
 from newel.models.wire.notices import Notices
-from newel_kernel import BaseLlm, LlmRequest, LlmResponse, ModelCapabilities
+from newel_kernel import LlmRequest, LlmResponse
 from newel_types import HttpRetryOptions
 
 Responses = AsyncGenerator[LlmResponse, None]

@@ -9,7 +9,7 @@ from newel_kernel import hookimpl
 from newel_types import deferred
 
 if TYPE_CHECKING:
-    from newel_kernel import BaseLlm
+    from newel.models.contract import BaseLlm
 
 _create = deferred("newel.models.script_file", "create")
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from pydantic import PrivateAttr
 
+from newel.models.contract import BaseLlm, BaseLlmConnection
 from newel.models.live import ConnectionLostError
-from newel_kernel import BaseLlm, BaseLlmConnection, LlmRequest, LlmResponse, ModelError
+from newel_kernel import LlmRequest, LlmResponse, ModelError
 from newel_types import ActivityEnd, ActivityStart, Blob, Content, FunctionCall, Part
 
 

@@ -14,9 +14,10 @@ from newel.evaluation import EvalCase, EvalConfig, EvalSet, RunOptions, evaluate
 from newel.evaluation.kinds import CaseSource
 from newel.evaluation.metrics.scoring import answer_of, text_of
 from newel.evaluation.plugins import GROUP
+from newel.models import BaseLlm
 from newel_compose import compose
 from newel_importers import plugin
-from newel_kernel import BaseLlm, ConfigurationError, LlmResponse
+from newel_kernel import ConfigurationError, LlmResponse
 from newel_types import Content, Part
 
 ONE = RunOptions(parallelism=1)

@@ -20,7 +20,8 @@ EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 AGENT = """
     import asyncio
     from newel.agents import LlmAgent
-    from newel_kernel import BaseLlm, LlmResponse
+    from newel.models import BaseLlm
+    from newel_kernel import LlmResponse
     from newel_types import Content, Part
 
     class Echo(BaseLlm):

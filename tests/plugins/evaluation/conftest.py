@@ -13,8 +13,8 @@ from newel.agents import LlmAgent
 from newel.evaluation.eval_case import EvalCase, IntermediateData, Invocation
 from newel.evaluation.eval_set import EvalSet
 from newel.evaluation.metrics.criteria import JudgeModelOptions
-from newel.models import LLMRegistry
-from newel_kernel import BaseLlm, LlmRequest, LlmResponse
+from newel.models import BaseLlm, LLMRegistry
+from newel_kernel import LlmRequest, LlmResponse
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 Step = Any

@@ -269,7 +269,8 @@ SET = {
 }
 AGENT = """
 from newel.agents import LlmAgent
-from newel_kernel import BaseLlm, LlmResponse
+from newel.models import BaseLlm
+from newel_kernel import LlmResponse
 from newel_types import Content, Part
 
 class Echo(BaseLlm):
@@ -518,7 +519,8 @@ import newel.evaluation.local_eval_set_results_manager
 late = ("yaml", "stevedore", "newel.runners", "newel.apps.app", "newel.evaluation.llm_as_judge", "jinja2")
 print([name for name in late if name in sys.modules], [n for n in sys.modules if n.startswith("newel.evaluation.sim")])
 from newel.evaluation import EvalCase, EvalSet, Invocation, evaluate
-from newel_kernel import BaseLlm, LlmResponse
+from newel.models import BaseLlm
+from newel_kernel import LlmResponse
 from newel_types import Content, Part
 
 class Echo(BaseLlm):
@@ -553,7 +555,8 @@ from newel.evaluation.inference.case_inference import Stage
 from newel.evaluation.runs.engine import Engine
 from newel.evaluation.runs.evaluation import write_results
 from newel.evaluation.runs.plan import Plan
-from newel_kernel import BaseLlm, LlmResponse
+from newel.models import BaseLlm
+from newel_kernel import LlmResponse
 from newel_types import Content, Part
 
 class Echo(BaseLlm):

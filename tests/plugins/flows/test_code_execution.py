@@ -20,6 +20,7 @@ from newel.code_executors import (
     CodeExecutionResult,
     SandboxCodeExecutor,
 )
+from newel.models import ModelCapabilities
 from newel.testing import Conversation, ScriptedModel
 from newel_kernel import (
     ConfigurationError,
@@ -27,7 +28,6 @@ from newel_kernel import (
     FeatureUnavailableError,
     LlmRequest,
     LlmResponse,
-    ModelCapabilities,
     RunConfig,
     StreamingMode,
 )

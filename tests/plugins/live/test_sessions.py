@@ -10,11 +10,12 @@ from tests.plugins.live.live_runs import Live, audio, result, text, told
 
 from newel.agents import LiveRequest, LiveRequestQueue, LlmAgent, LoopAgent, ParallelAgent, RunConfig, SequentialAgent
 from newel.live.driver import Conversation
+from newel.models import BaseLlm
 from newel.plugins import BasePlugin
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel.testing import CLOSED, TURN_COMPLETE, ScriptedLiveModel, ScriptedModel, WaitFor
-from newel_kernel import BaseLlm, LlmResponse
+from newel_kernel import LlmResponse
 from newel_types import (
     AudioTranscriptionConfig,
     Blob,

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from newel.models import BaseLlm
 from newel.runners import Runner
-from newel_kernel import BaseLlm, Event, LlmRequest, LlmResponse, RunConfig, StreamingMode
+from newel_kernel import Event, LlmRequest, LlmResponse, RunConfig, StreamingMode
 from newel_types import Content, FunctionDeclaration, GenerateContentConfig, Part, Tool
 
 

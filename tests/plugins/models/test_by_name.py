@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from newel.models import BaseLlm
 from newel.models.kinds import ModelCall, ModelPolicy, ModelProvider, model_of
 from newel.models.policies.chain import policed
 from newel.testing import ScriptedModel
 from newel_compose import Composition, compose
-from newel_kernel import BaseLlm, Chains, ConfigurationError, LlmRequest, LlmResponse, ModelError, hookimpl
+from newel_kernel import Chains, ConfigurationError, LlmRequest, LlmResponse, ModelError, hookimpl
 from newel_testkit import WireServer
 from newel_testkit.wire.caller import HELLO, Caller, user
 

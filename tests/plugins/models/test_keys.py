@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from tests.plugins.models.test_http_llm import House
 
+from newel.models import BaseLlm
 from newel.models.anthropic_llm import AnthropicLlm
 from newel.models.google_llm import Gemini
 from newel.models.lite_llm import LiteLlm
 from newel.models.openai import OpenAILlm, OpenAIResponsesLlm
-from newel_kernel import BaseLlm, ModelError
+from newel_kernel import ModelError
 from newel_testkit import WIRE_KEY, WireServer
 from newel_testkit.wire.caller import Caller, user
 

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from newel import Agent
 from newel.agents import RunConfig, StreamingMode
+from newel.models import BaseLlm
 from newel.models.anthropic_llm import AnthropicLlm
 from newel.models.google_llm import Gemini
 from newel.models.lite_llm import LiteLlm
@@ -22,7 +23,7 @@ from newel.models.llm_request import LlmRequest
 from newel.models.openai import OpenAILlm, OpenAIResponsesLlm
 from newel.plugins import BasePlugin
 from newel.testing import Conversation
-from newel_kernel import BaseLlm, Event
+from newel_kernel import Event
 from newel_testkit import WIRE_KEY, WireServer
 from newel_testkit.wire import Answer
 from newel_testkit.wire.answers import call, text, thought

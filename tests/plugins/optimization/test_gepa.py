@@ -19,13 +19,13 @@ from newel.agents import LlmAgent
 from newel.cli.group import cli
 from newel.evaluation import EvalCase, EvalConfig, EvalSet, Invocation
 from newel.evaluation.in_memory_eval_sets_manager import InMemoryEvalSetsManager
-from newel.models import LLMRegistry
+from newel.models import BaseLlm, LLMRegistry
 from newel.optimization.gepa_root_agent_prompt_optimizer import (
     GEPARootAgentPromptOptimizer,
     GEPARootAgentPromptOptimizerConfig,
 )
 from newel.optimization.local_eval_sampler import LocalEvalSampler, LocalEvalSamplerConfig
-from newel_kernel import BaseLlm, ConfigurationError, FeatureUnavailableError, LlmRequest, LlmResponse
+from newel_kernel import ConfigurationError, FeatureUnavailableError, LlmRequest, LlmResponse
 from newel_types import Content, Part
 
 CONFIG = {"optimizer_model": "test-gepa/reflect", "max_metric_calls": 20, "reflection_minibatch_size": 2}
@@ -109,7 +109,8 @@ HANGING = """
 import asyncio, pathlib
 from newel.agents import LlmAgent
 from newel.models import LLMRegistry
-from newel_kernel import BaseLlm, LlmResponse
+from newel.models import BaseLlm
+from newel_kernel import LlmResponse
 from newel_types import Content, Part
 
 class Scripted(BaseLlm):

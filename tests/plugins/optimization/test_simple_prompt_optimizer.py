@@ -11,10 +11,10 @@ import pytest
 from newel.agents import LlmAgent
 from newel.evaluation import EvalCase, EvalConfig, EvalSet, Invocation
 from newel.evaluation.in_memory_eval_sets_manager import InMemoryEvalSetsManager
-from newel.models import LLMRegistry
+from newel.models import BaseLlm, LLMRegistry
 from newel.optimization.local_eval_sampler import LocalEvalSampler, LocalEvalSamplerConfig
 from newel.optimization.simple_prompt_optimizer import SimplePromptOptimizer, SimplePromptOptimizerConfig
-from newel_kernel import BaseLlm, ConfigurationError, LlmRequest, LlmResponse
+from newel_kernel import ConfigurationError, LlmRequest, LlmResponse
 from newel_types import Content, Part
 
 

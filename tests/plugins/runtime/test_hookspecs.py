@@ -19,6 +19,7 @@ from pydantic import BaseModel
 import newel_compose
 import newel_kernel
 from newel.agents import LlmAgent
+from newel.models import BaseLlm
 from newel.plugins import BasePlugin
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
@@ -28,7 +29,6 @@ from newel_compose._internal import hookspecs as composing_hookspecs
 from newel_kernel import (
     KERNEL_KINDS,
     LIFECYCLE,
-    BaseLlm,
     ConfigurationError,
     Kind,
     LlmRequest,

@@ -11,13 +11,14 @@ import pytest
 from pydantic import ValidationError
 
 from newel.agents import LlmAgent
+from newel.models import BaseLlm
 from newel.plugins import BasePlugin
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
 from newel.tools import LongRunningFunctionTool
 from newel_compose import compose
-from newel_kernel import BaseLlm, Observer, Operation, RunConfig, Signal, StreamingMode, hookimpl
+from newel_kernel import Observer, Operation, RunConfig, Signal, StreamingMode, hookimpl
 from newel_kernel._internal import observation
 from newel_types import FunctionCall
 

@@ -11,10 +11,11 @@ import pytest
 
 from newel.agents import LlmAgent, RunConfig
 from newel.apps import App, ResumabilityConfig
+from newel.models import BaseLlm
 from newel.testing import Conversation
 from newel.tools import AgentTool
 from newel.workflow import Workflow
-from newel_kernel import BaseLlm, LlmCallsLimitExceededError, LlmRequest, LlmResponse
+from newel_kernel import LlmCallsLimitExceededError, LlmRequest, LlmResponse
 from newel_types import Content, FunctionCall, Part
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from newel.agents import LlmAgent
+from newel.models import BaseLlm
 from newel.models.scripted import ScriptedModel
 from newel.tools.load_web_page import load_web_page
 from newel.tools.page_text import decoded, text_of
 from newel_compose import select_distribution
-from newel_kernel import BaseLlm
 from newel_types import FunctionCall
 
 PAGE = """<!doctype html><html><head><title>Teas</title><style>p {color: red}</style>

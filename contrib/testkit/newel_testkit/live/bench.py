@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from newel.models import BaseLlmConnection
 from newel.models.live import LIVE_CONFIG
-from newel_kernel import BaseLlmConnection, LlmRequest, LlmResponse
+from newel_kernel import LlmRequest, LlmResponse
 from newel_testkit.live.dialects import Dialect
 from newel_testkit.live.server import LiveServer
 from newel_testkit.live.shapes import Shape

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 
+from newel.models import BaseLlmConnection
 from newel.models.live import ConnectionLostError
-from newel_kernel import BaseLlmConnection, LlmResponse
+from newel_kernel import LlmResponse
 from newel_testkit.live.bench import (
     CHUNK_OUT,
     Bench,

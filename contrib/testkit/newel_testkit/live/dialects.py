@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 from unittest import mock
 
+from newel.models import BaseLlm
 from newel.models.google.gemini import Gemini
 from newel.models.openai import OpenAILlm
-from newel_kernel import BaseLlm, Json
+from newel_kernel import Json
 from newel_testkit.live import gemini_messages, openai_messages
 from newel_testkit.live.connection import ScriptStep
 from newel_testkit.live.gemini import GeminiLiveServer

@@ -10,8 +10,9 @@ from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from newel.models import BaseLlm, ModelCapabilities
 from newel.models.wire.service import chain_of
-from newel_kernel import BaseLlm, LlmRequest, LlmResponse, ModelCapabilities
+from newel_kernel import LlmRequest, LlmResponse
 from newel_testkit.wire.server import Step, Wire, WireServer
 from newel_types import Content, GenerateContentConfig, Part
 

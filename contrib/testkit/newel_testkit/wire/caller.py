@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from newel_kernel import BaseLlm, Json, Key, LlmRequest, LlmResponse
+from newel.models import BaseLlm
+from newel_kernel import Json, Key, LlmRequest, LlmResponse
 from newel_testkit.wire.answers import Answer
 from newel_testkit.wire.server import Step, WireServer
 from newel_types import (

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import aclosing
 from typing import Any
 
-from newel_kernel import BaseLlm, LlmRequest, ModelCapabilities, ModelError
+from newel.models import BaseLlm, ModelCapabilities
+from newel_kernel import LlmRequest, ModelError
 from newel_testkit.wire.answers import LONG, Answer, text
 from newel_testkit.wire.bench import WIRE_KEY, Place, capabilities, hello, problems
 from newel_testkit.wire.differences import differences, is_no_answer

@@ -10,8 +10,9 @@ from typing import Any, Protocol
 
 import newel_compose
 import newel_types
+from newel.models.contract import BaseLlm
 from newel.models.kinds import model_of
-from newel_kernel import BaseLlm, BaseTool, Chains, LlmRequest, LlmResponse, ModelError
+from newel_kernel import BaseTool, Chains, LlmRequest, LlmResponse, ModelError
 from newel_types import Content, GenerateContentConfig, Part
 
 

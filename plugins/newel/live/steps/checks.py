@@ -11,7 +11,7 @@ from newel_types import Blob, Content
 if TYPE_CHECKING:
     from newel.live.contract import LiveSession
     from newel.live.kinds import Outgoing, OutStep
-    from newel_kernel import LiveCapabilities
+    from newel.models.contract import LiveCapabilities
 
 _RATE = re.compile(r";\s*rate\s*=\s*(\d+)", re.IGNORECASE)
 _IMAGES = ("image/jpeg", "image/png", "image/webp", "image/heic", "image/heif")

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from newel.models.anthropic.media import Report
 from newel.models.anthropic.tools import input_schema
+from newel.models.contract import ModelCapabilities
 from newel.models.json_schemas import Schema, json_schema, referred
-from newel_kernel import Json, ModelCapabilities
+from newel_kernel import Json
 from newel_types import GenerateContentConfig
 
 #: The tool whose arguments are the answer, for models without an output format.

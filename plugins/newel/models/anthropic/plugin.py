@@ -12,7 +12,7 @@ from newel.models.kinds import ModelProvider
 from newel_kernel import hookimpl
 
 if TYPE_CHECKING:
-    from newel_kernel import BaseLlm
+    from newel.models.contract import BaseLlm
 
 PATTERNS = (r"claude-.*", r"projects/.+/publishers/anthropic/models/.+")
 

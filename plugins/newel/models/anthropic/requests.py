@@ -11,10 +11,11 @@ from newel.models.anthropic.messages import Messages
 from newel.models.anthropic.output import TOOL, Output, output_of
 from newel.models.anthropic.thinking import Thinking, for_history, thinking_of
 from newel.models.anthropic.tools import Tools, tools_of
+from newel.models.contract import ModelCapabilities
 from newel.models.wire.conversions import Conversions
 from newel.models.wire.instruction import texts_of
 from newel.models.wire.names import Names
-from newel_kernel import Json, LlmRequest, ModelCapabilities
+from newel_kernel import Json, LlmRequest
 from newel_types import GenerateContentConfig
 
 #: Above this maximum an unstreamed answer may take so long that its silent connection is cut (the SDK's measure).

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from newel.models.anthropic.blocks import THINKING
 from newel.models.anthropic.media import Report
-from newel_kernel import Json, ModelCapabilities
+from newel.models.contract import ModelCapabilities
+from newel_kernel import Json
 from newel_types import GenerateContentConfig
 
 #: The least budget that the service takes.

@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any, ClassVar
 
+from newel.models.contract import ModelCapabilities
 from newel.models.demo.answers import Answer
 from newel.models.demo.arguments import arguments, fill
 from newel.models.demo.choice import Fit, choose_agent, choose_per_clause, ordinary, other_agents
@@ -25,7 +26,7 @@ from newel.models.offline.declarations import (
 )
 from newel.models.offline.llm import LIVE, OfflineLlm
 from newel.models.offline.responses import Call, call_response, check_address, text_responses
-from newel_kernel import LlmRequest, LlmResponse, ModelCapabilities
+from newel_kernel import LlmRequest, LlmResponse
 from newel_types import FunctionCallingConfigMode
 
 #: Properties of a structured answer that take the answer in words.

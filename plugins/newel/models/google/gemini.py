@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from pydantic import PrivateAttr
 
+from newel.models.contract import BaseLlmConnection, ModelCapabilities
 from newel.models.google import backend, requests
 from newel.models.google.client import SERVICE_ALONE, Connection, connect
 from newel.models.google.history import Dialect, History
@@ -22,7 +23,7 @@ from newel.models.wire.conversions import Conversions
 from newel.models.wire.limits import Limits, offline_reason
 from newel.models.wire.service import Service
 from newel.models.wire.sockets import check_websockets, socket_options
-from newel_kernel import BaseLlmConnection, LlmRequest, LlmResponse, ModelCapabilities
+from newel_kernel import LlmRequest, LlmResponse
 from newel_types import GenerateContentResponse, SpeechConfig, deferred
 
 Responses = AsyncGenerator[LlmResponse, None]

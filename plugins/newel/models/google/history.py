@@ -6,9 +6,9 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
+from newel.models.contract import ModelCapabilities
 from newel.models.google.sdk import Json
 from newel.models.wire.signatures import OWNER, owner_of
-from newel_kernel import ModelCapabilities
 from newel_types import Content, FunctionResponse, Part
 
 PROVIDER = "gemini"

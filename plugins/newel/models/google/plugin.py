@@ -14,7 +14,7 @@ from newel.models.live import FRAME_BYTES
 from newel_kernel import hookimpl
 
 if TYPE_CHECKING:
-    from newel_kernel import BaseLlm
+    from newel.models.contract import BaseLlm
 
 
 class Settings(BaseModel, extra="forbid", defer_build=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from newel.models.anthropic.thinking import Thinking, thinking_of
+from newel.models.contract import ModelCapabilities
 from newel.models.google.request_keys import CACHE_CONFIG, CACHEABLE_TOKENS
 from newel.models.litellm.routes import Route
 from newel.models.openai.chat.requests import body
@@ -10,7 +11,7 @@ from newel.models.openai.declarations import Declarations
 from newel.models.openai.history import as_json
 from newel.models.openai.parameters import OutputFormat
 from newel.models.openai.thinking import Report
-from newel_kernel import Json, LlmRequest, ModelCapabilities
+from newel_kernel import Json, LlmRequest
 from newel_types import GenerateContentConfig
 
 _BOUNDS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "pattern")

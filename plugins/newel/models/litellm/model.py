@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from pydantic import ConfigDict, PrivateAttr, SecretStr
 
 from newel.models.capabilities import capabilities_of
+from newel.models.contract import ModelCapabilities
 from newel.models.litellm import library
 from newel.models.litellm.assembly import LiteAssembly
 from newel.models.litellm.call import LiteCall, failure_of
@@ -29,7 +30,7 @@ from newel.models.wire.limits import Limits, offline_reason
 from newel.models.wire.names import Names
 from newel.models.wire.secrets import without_secrets
 from newel.models.wire.service import Service
-from newel_kernel import Json, LlmRequest, ModelCapabilities, ModelError
+from newel_kernel import Json, LlmRequest, ModelError
 
 #: What LiteLLM must leave to newel: retries, tools of MCP servers, and which settings a model takes.
 _ALONE: Json = {"num_retries": 0, "max_retries": 0, "_skip_mcp_handler": True, "drop_params": False}

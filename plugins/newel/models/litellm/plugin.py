@@ -9,7 +9,7 @@ from newel.models.kinds import ModelProvider
 from newel_kernel import ModelError, hookimpl
 
 if TYPE_CHECKING:
-    from newel_kernel import BaseLlm
+    from newel.models.contract import BaseLlm
 
 
 @hookimpl

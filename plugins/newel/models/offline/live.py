@@ -9,8 +9,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
+from newel.models.contract import BaseLlm, BaseLlmConnection
 from newel.models.live import LIVE_CONFIG, ConnectionLostError
-from newel_kernel import BaseLlm, BaseLlmConnection, LlmRequest, LlmResponse
+from newel_kernel import LlmRequest, LlmResponse
 from newel_types import ActivityEnd, ActivityStart, Blob, Content, Part, SharedContents, Transcription
 
 RATE_IN, RATE_OUT = 16000, 24000

@@ -6,7 +6,8 @@ from contextlib import AbstractAsyncContextManager
 from typing import ClassVar
 
 from newel.models import offline
-from newel_kernel import BaseLlm, BaseLlmConnection, LiveCapabilities, LlmRequest, ModelCapabilities
+from newel.models.contract import BaseLlm, BaseLlmConnection, LiveCapabilities, ModelCapabilities
+from newel_kernel import LlmRequest
 
 #: Offline models hear how long the user speaks, and speak in tones.
 LIVE = LiveCapabilities()

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, PrivateAttr, SecretStr
 
 from newel.models.capabilities import capabilities_of
+from newel.models.contract import BaseLlmConnection, ModelCapabilities
 from newel.models.google.request_keys import CACHE_SCOPE
 from newel.models.openai.client import CUSTOM_HEADERS, Call, Endpoint, Sender, check_sdk, http_library
 from newel.models.openai.profiles import ENDPOINTS, OPENAI, Profile
@@ -22,7 +23,7 @@ from newel.models.wire.names import Names
 from newel.models.wire.secrets import environment_headers, header_secrets
 from newel.models.wire.service import Service
 from newel.models.wire.sockets import check_websockets, socket_options
-from newel_kernel import BaseLlmConnection, Json, LlmRequest, ModelCapabilities, ModelError
+from newel_kernel import Json, LlmRequest, ModelError
 from newel_types import deferred
 
 DEFAULT_MODEL = "gpt-5-mini"

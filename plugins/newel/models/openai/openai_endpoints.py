@@ -14,8 +14,8 @@ from newel_kernel import hookimpl
 from newel_types import deferred
 
 if TYPE_CHECKING:
+    from newel.models.contract import BaseLlm
     from newel.models.openai.profiles import Profile
-    from newel_kernel import BaseLlm
 
 _BUILT_IN = {
     "ollama": "Ollama on this machine",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from newel.models.contract import ModelCapabilities
 from newel.models.json_schemas import Schema, json_schema
 from newel.models.openai.strict import inlined, relaxed_schema
 from newel.models.openai.thinking import Report
 from newel.models.openai.wrapping import wrapped
 from newel.models.wire.instruction import parts_of, texts_of
-from newel_kernel import Json, ModelCapabilities
+from newel_kernel import Json
 from newel_types import GenerateContentConfig, Part, ServiceTier
 
 JSON_TYPE = "application/json"

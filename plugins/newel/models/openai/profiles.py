@@ -9,8 +9,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, ValidationError
 
 from newel.models.capabilities import overridden
+from newel.models.contract import ModelCapabilities
 from newel.models.wire.keys import plain_key
-from newel_kernel import ConfigurationError, Json, ModelCapabilities, ModelError, did_you_mean
+from newel_kernel import ConfigurationError, Json, ModelError, did_you_mean
 
 
 class Profile(BaseModel, extra="forbid", frozen=True):

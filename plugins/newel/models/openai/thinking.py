@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from newel_kernel import ModelCapabilities
+from newel.models.contract import ModelCapabilities
 from newel_types import GenerateContentConfig, ThinkingLevel
 
 Report = Callable[[str, str], None]

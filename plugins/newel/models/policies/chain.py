@@ -8,11 +8,12 @@ from typing import Any
 
 from pydantic import Field
 
+from newel.models.contract import BaseLlm, ModelCapabilities
 from newel.models.kinds import ModelCall, ModelPolicy, model_of
 from newel.models.policies.phases import Phases
 from newel.models.wire.answer import MALFORMED_CALLS
 from newel.models.wire.limits import POLICED
-from newel_kernel import BaseLlm, Chains, Key, LlmRequest, LlmResponse, ModelCapabilities
+from newel_kernel import Chains, Key, LlmRequest, LlmResponse
 
 _CALLS = Key[dict[bool, ModelCall]]("policies around models", dict)
 _POLICED = Key[dict[int, tuple[BaseLlm, BaseLlm]]]("models within their policies", dict)

@@ -14,8 +14,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from newel.models.contract import BaseLlm
 from newel.models.kinds import Attempt, ModelCall, ModelPolicy, Retry
-from newel_kernel import BaseLlm, HookSignatureError, LlmRequest, LlmResponse
+from newel_kernel import HookSignatureError, LlmRequest, LlmResponse
 
 Responses = AsyncGenerator[LlmResponse, None]
 _UNGUARDED = nullcontext()

@@ -6,8 +6,9 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Protocol
 
+from newel.models.contract import BaseLlmConnection
 from newel.models.wire.sockets import LiveSocket
-from newel_kernel import BaseLlmConnection, LlmResponse
+from newel_kernel import LlmResponse
 from newel_types import Content
 
 #: How long setting a session up may take, in seconds.

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import pytest
 
+from newel.models import BaseLlm
 from newel.models.llm_request import LlmRequest
 from newel.models.llm_response import LlmResponse
 from newel.models.openai import OpenAILlm
-from newel_kernel import BaseLlm
 from newel_testkit import WIRE_KEY, WireServer, model_checks, model_conformance
 from newel_testkit.wire import Answer, fault
 from newel_testkit.wire.caller import user

@@ -305,7 +305,8 @@ def test_the_command_line_takes_a_bucket(cloud: Cloud, tmp_path: Any, monkeypatc
 
 TALKATIVE = """
 from newel import Agent
-from newel_kernel import BaseLlm, LlmResponse
+from newel.models import BaseLlm
+from newel_kernel import LlmResponse
 from newel_types import Content, Part
 
 class Model(BaseLlm):

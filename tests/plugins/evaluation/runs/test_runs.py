@@ -20,8 +20,8 @@ from newel.evaluation.metrics.criteria import BaseCriterion, LlmAsAJudgeCriterio
 from newel.evaluation.runs.limits import Limiter, Limits, retry_delay
 from newel.evaluation.runs.options import Budget, RateLimit, RunOptions
 from newel.evaluation.runs.run_file import records
-from newel.models import LLMRegistry
-from newel_kernel import BaseLlm, ConfigurationError, LlmResponse, ModelError
+from newel.models import BaseLlm, LLMRegistry
+from newel_kernel import ConfigurationError, LlmResponse, ModelError
 from newel_types import Content, GenerateContentResponseUsageMetadata, Part
 
 MATCH = EvalConfig(criteria={"response_match_score": 0.8})
@@ -182,7 +182,8 @@ KILLED = """
     from newel.agents import LlmAgent
     from newel.evaluation import EvalCase, EvalConfig, EvalSet, Invocation, evaluate
     from newel.evaluation.runs.run_file import RunFile
-    from newel_kernel import BaseLlm, LlmResponse
+    from newel.models import BaseLlm
+    from newel_kernel import LlmResponse
     from newel_types import Content, Part
 
     class Echo(BaseLlm):

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from newel.models import BaseLlm
 from newel.models.anthropic_llm import AnthropicLlm, Claude
 from newel.models.kinds import model_of
 from newel_compose import Composition, compose
-from newel_kernel import BaseLlm, ConfigurationError, ModelError
+from newel_kernel import ConfigurationError, ModelError
 from newel_testkit.wire.caller import Caller, user
 
 VERTEX = "projects/p/locations/l/publishers/anthropic/models/claude-opus-5"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from newel.models import BaseLlm
 from newel.models.google_llm import Gemini
-from newel_kernel import BaseLlm
 from newel_testkit import WIRE_KEY, model_checks
 from newel_testkit.wire.conformance import PARTS, run_checks
 

@@ -14,7 +14,7 @@ import pytest
 from google.genai.types import LiveConnectConfig
 
 from newel import types
-from newel.models import Gemini, LlmRequest, LlmResponse
+from newel.models import BaseLlm, BaseLlmConnection, Gemini, LiveCapabilities, LlmRequest, LlmResponse
 from newel.models.google.history import Dialect
 from newel.models.google.live.sending import Frames
 from newel.models.google.live.setup import setup, supported
@@ -22,14 +22,7 @@ from newel.models.kinds import model_of
 from newel.models.live import CONNECTION_NUMBER, ConnectionLostError
 from newel.testing import ScriptedModel
 from newel_compose import compose
-from newel_kernel import (
-    BaseLlm,
-    BaseLlmConnection,
-    ConfigurationError,
-    FeatureUnavailableError,
-    LiveCapabilities,
-    ModelError,
-)
+from newel_kernel import ConfigurationError, FeatureUnavailableError, ModelError
 from newel_testkit.live import Close, Connection, Drop, GeminiLiveServer, Pause, Raw, Stall, Wait
 from newel_testkit.live import gemini_messages as says
 

@@ -22,8 +22,8 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from google.genai.types import LiveConnectConfig
 
 from newel import types
-from newel.models import Gemini, LlmResponse
-from newel_kernel import BaseLlm, ModelError
+from newel.models import BaseLlm, Gemini, LlmResponse
+from newel_kernel import ModelError
 from newel_testkit.live import GeminiLiveServer, Wait
 from newel_testkit.live import gemini_messages as says
 from newel_testkit.live.bench import Bench, sound, turn, user

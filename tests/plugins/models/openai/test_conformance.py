@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from newel.models import BaseLlm
 from newel.models.openai import OpenAILlm, OpenAIResponsesLlm
-from newel_kernel import BaseLlm
 from newel_testkit import WIRE_KEY, model_checks
 from newel_testkit.wire.conformance import PARTS, run_checks
 

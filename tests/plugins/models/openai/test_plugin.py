@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from newel.models import BaseLlm
 from newel.models.kinds import ModelProvider, default_model, model_of
 from newel.models.openai import OpenAILlm, OpenAIResponsesLlm, Profile
 from newel.models.openai.model import OpenAIModel
 from newel_compose import Composition, compose
-from newel_kernel import BaseLlm, ConfigurationError, ModelError, hookimpl
+from newel_kernel import ConfigurationError, ModelError, hookimpl
 
 KEY = "sk-test-SECRET-0123456789"
 

@@ -12,8 +12,9 @@ import pytest
 
 from newel.agents import LlmAgent, RunConfig, StreamingMode
 from newel.connections.deadlines import Deadline, DeadlineError
+from newel.models import BaseLlm
 from newel.testing import Conversation
-from newel_kernel import BaseLlm, LlmRequest, LlmResponse, ModelError
+from newel_kernel import LlmRequest, LlmResponse, ModelError
 from newel_types import Content, FinishReason, FunctionCall, GenerateContentResponseUsageMetadata, Part
 
 Answers = Callable[[], AsyncGenerator[LlmResponse, None]]

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from newel.models import BaseLlm
 from newel.models.kinds import Attempt, ModelCall, ModelPolicy, Retry
 from newel.models.policies.chain import _within
 from newel_compose import compose
-from newel_kernel import BaseLlm, Chains, CompositionError, ConfigurationError, LlmRequest, LlmResponse, hookimpl
+from newel_kernel import Chains, CompositionError, ConfigurationError, LlmRequest, LlmResponse, hookimpl
 from newel_types import Content, Part
 
 Log = list[tuple[Any, ...]]

@@ -6,6 +6,7 @@ from contextlib import aclosing
 
 from pydantic import PrivateAttr
 
+from newel.models.contract import ModelCapabilities
 from newel.models.openai.chat.messages import Messages
 from newel.models.openai.chat.requests import body
 from newel.models.openai.chat.stream import Assembly
@@ -18,7 +19,7 @@ from newel.models.openai.thinking import Report
 from newel.models.remote import Responses
 from newel.models.wire.conversions import Conversions
 from newel.models.wire.service import Service
-from newel_kernel import Json, LlmRequest, ModelCapabilities
+from newel_kernel import Json, LlmRequest
 
 _PATH = "/chat/completions"
 

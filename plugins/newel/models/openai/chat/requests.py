@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from newel.models.contract import ModelCapabilities
 from newel.models.openai.declarations import Choice, Declarations
 from newel.models.openai.history import as_json
 from newel.models.openai.parameters import (
@@ -13,7 +14,7 @@ from newel.models.openai.parameters import (
 )
 from newel.models.openai.profiles import Profile
 from newel.models.openai.thinking import Report, effort
-from newel_kernel import Json, ModelCapabilities
+from newel_kernel import Json
 from newel_types import GenerateContentConfig
 
 _SUPPORTED = ("stop_sequences", "presence_penalty", "frequency_penalty", "seed", "response_logprobs", "logprobs")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import PrivateAttr
 
+from newel.models.contract import ModelCapabilities
 from newel.models.openai.client import Call, Endpoint
 from newel.models.openai.declarations import Declarations
 from newel.models.openai.model import OpenAIModel
@@ -21,7 +22,7 @@ from newel.models.remote import Responses
 from newel.models.wire.conversions import Conversions
 from newel.models.wire.service import Service
 from newel.models.wire.signatures import OWNER
-from newel_kernel import LlmRequest, LlmResponse, ModelCapabilities, ModelError
+from newel_kernel import LlmRequest, LlmResponse, ModelError
 
 _PATH = "/responses"
 #: The statuses by which the service says that it has lost a response.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from newel.models.contract import ModelCapabilities
 from newel.models.openai.declarations import Choice, Declarations
 from newel.models.openai.history import as_json
 from newel.models.openai.parameters import OutputFormat, instructions, report_unsupported, sampling, service_tier
 from newel.models.openai.thinking import Report, effort
-from newel_kernel import Json, ModelCapabilities
+from newel_kernel import Json
 from newel_types import GenerateContentConfig
 
 _SUPPORTED = ("response_logprobs", "logprobs")

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from newel import types
-from newel.models import LlmRequest, LlmResponse
+from newel.models import BaseLlmConnection, LlmRequest, LlmResponse
 from newel.models.kinds import model_of
 from newel.models.openai import OpenAILlm, OpenAIResponsesLlm
 from newel.models.openai.realtime.turns import Playback, Turns
 from newel.models.wire.names import Names
 from newel.models.wire.notices import Notice, listening
 from newel_compose import compose
-from newel_kernel import BaseLlmConnection, FeatureUnavailableError, Json, ModelError, seam
+from newel_kernel import FeatureUnavailableError, Json, ModelError, seam
 from newel_testkit.live import Connection, OpenAIRealtimeServer, Wait
 from newel_testkit.live import openai_messages as says
 from newel_testkit.live.bench import Bench, sound, sound_turn, text_turn, turn, user
