@@ -354,6 +354,17 @@ def test_public_names_resolve(package: str) -> None:
     expect_none(name for name in names if getattr(module, name, None) is None)
 
 
+@pytest.mark.parametrize("init", sorted(PLUGINS.rglob("__init__.py")), ids=shown)
+def test_no_name_of_a_room_is_hidden_by_a_module(init: Path) -> None:
+    """Importing the module `a.b` puts it on `a` under the name `b`, in place of whatever else `a` offers as `b`."""
+    package = ".".join(("newel", *init.parent.relative_to(PLUGINS).parts))
+    modules_here = {path.stem for path in init.parent.iterdir()}
+    offered = getattr(import_module(package), "_WHERE", None) or {}
+    expect_none(
+        f"{package}.{name}" for name in offered if name in modules_here and offered[name] != f"{package}.{name}:"
+    )
+
+
 # --- spelling ---------------------------------------------------------------------------------------------------------
 
 

@@ -9,13 +9,13 @@ from newel_types import lazy_exports
 if TYPE_CHECKING:
     from newel.drawing.description import picture_of as picture_of
     from newel.drawing.kinds import Display as Display
-    from newel.drawing.outline import outline as outline
     from newel.drawing.picture import Picture as Picture
+    from newel.drawing.text_outline import outline as outline
 
 _WHERE = {
     "Display": "newel.drawing.kinds",
     "Picture": "newel.drawing.picture",
-    "outline": "newel.drawing.outline",
+    "outline": "newel.drawing.text_outline",
     "picture_of": "newel.drawing.description",
 }
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection
 
 from newel.drawing.description import picture_of
 from newel.drawing.mermaid import mermaid
-from newel.drawing.outline import outline
 from newel.drawing.svg import can_lay_out, svg
+from newel.drawing.text_outline import outline
 from newel_kernel import BaseAgent, Json
 
 
