@@ -106,7 +106,11 @@ def test_a_choice_is_composed_anew_when_its_file_has_changed() -> None:
     write("newel.yaml", "extends: minimal\nsettings: {contents: {fence_quotations: false}}\n")
     second = compose_once()
     assert second is not first
-    assert second.settings["contents"].model_dump() == {"asked_answers_only": False, "fence_quotations": False}
+    assert second.settings["contents"].model_dump() == {
+        "asked_answers_only": False,
+        "fence_quotations": False,
+        "keep_meanwhile": False,
+    }
     assert compose_once() is second
 
 

@@ -32,6 +32,8 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
     fence_quotations: bool = False
     #: Hide from models the user's responses to calls that did not ask the user and that have their tools' results.
     asked_answers_only: bool = False
+    #: Keep what stands between a call and a late response to it: the call and the response are moved behind it.
+    keep_meanwhile: bool = False
 
 
 @cache
@@ -133,5 +135,5 @@ def register_settings() -> type[BaseModel]:
 def register_request_processors(settings: Mapping[str, Settings]) -> list[RequestProcessor]:
     """The processor `contents`."""
     own = settings["contents"]
-    reading = Reading(fence=own.fence_quotations, asked_only=own.asked_answers_only)
+    reading = Reading(fence=own.fence_quotations, asked_only=own.asked_answers_only, keep_meanwhile=own.keep_meanwhile)
     return [agent_processor("contents", processor(reading))]

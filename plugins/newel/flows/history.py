@@ -26,6 +26,8 @@ class Reading(NamedTuple):
     fence: bool = False
     #: Leave out the user's responses to calls that have their tools' results and did not ask the user.
     asked_only: bool = False
+    #: Keep what stands between a call and a late response to it; the pair then stands behind it.
+    keep_meanwhile: bool = False
 
 
 _PLAIN = Reading()
@@ -146,7 +148,7 @@ class History:
                 self._calls = ()
             return True
         calls, answered = rearrangement.exchanged_ids(event)
-        if answered and not _same(answered, self._calls):
+        if answered and not (_same(answered, self._calls) and _leads(event, len(answered))):
             return False
         self._calls = tuple(calls)
         if event.content is not None:
@@ -172,6 +174,12 @@ def _same(answered: list[str | None], calls: Ids) -> bool:
     return tuple(answered) == calls or (len(answered) == len(calls) and set(answered) == set(calls))
 
 
+def _leads(event: Event, count: int) -> bool:
+    """Whether the `count` responses of an event stand before everything else in it, as providers demand."""
+    parts = event.content.parts or () if event.content is not None else ()
+    return len(parts) == count or all(part.function_response is not None for part in parts[:count])
+
+
 def assemble(
     events: Sequence[Event], agent_name: str, branch: str | None, scope: str | None = None, reading: Reading = _PLAIN
 ) -> list[Event]:
@@ -190,6 +198,8 @@ def assemble(
             shown_events.append(Event(author="user", content=content, branch=event.branch, timestamp=event.timestamp))
     answered = rearrangement.drop_void_answers(shown_events, asked_only=reading.asked_only)
     valid = [event for event in answered if event.content is not None]
+    if reading.keep_meanwhile:
+        return rearrangement.place_pairs(valid)
     return rearrangement.place_responses(rearrangement.place_latest_response(valid))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 
 from newel_kernel import Event, SessionError
-from newel_types import Content
+from newel_types import Content, Part
 
 
 def call_ids(event: Event) -> list[str | None]:
@@ -34,25 +34,29 @@ def exchanged_ids(event: Event) -> tuple[list[str | None], list[str | None]]:
 
 
 def drop_void_answers(events: Sequence[Event], *, asked_only: bool) -> list[Event]:
-    """Leave out the user's later answers to a call: the first one counts.
+    """Leave out the user's later answers to a call that does not wait for the outside: the first one counts.
 
-    With `asked_only`, also the answers to calls that do not wait for the outside and have their tools' own results.
+    With `asked_only`, also the answers to such calls that have their tools' own results. A long-running call takes any
+    number of responses.
     """
     #: Call ids: what the user answered, and what was not asked of the user.
     answered: set[str | None] = set()
     unasked: set[str | None] = set()
+    waiting: set[str | None] = set()
     results = {id_ for event in events if event.author != "user" for id_ in answered_ids(event)}
     result: list[Event] = []
     for event in events:
         calls, responses = exchanged_ids(event)
         answered.difference_update(calls)  # a model may use an id again
+        waiting.difference_update(calls)
+        waiting.update(event.long_running_tool_ids or ())
         if asked_only:
             unasked.update(id_ for id_ in calls if id_ not in (event.long_running_tool_ids or ()))
         if event.author == "user" and responses:
             void = answered | (unasked & results)
             if not void.isdisjoint(responses):
                 event = _without_responses(event, void)
-            answered.update(responses)
+            answered.update(id_ for id_ in responses if id_ not in waiting)
         result.append(event)
     return result
 
@@ -85,6 +89,48 @@ def place_latest_response(events: list[Event]) -> list[Event]:
         )
     between = [e for e in events[index + 1 : -1] if calls & set(answered_ids(e))]
     return [*events[: index + 1], merged([*between, events[-1]])]
+
+
+def place_pairs(events: Sequence[Event]) -> list[Event]:
+    """Put every event of calls right before the latest response to one of them; whatever else was said stays.
+
+    The responses to it become one event, in the order of its calls, the latest to each. What a message says next to a
+    response stays in its place, behind the responses.
+    """
+    #: Positions of events of calls: by call id, and by the position of the latest response.
+    asked: dict[str | None, int] = {}
+    latest: dict[int, int] = {}
+    responses: dict[int, dict[str | None, Part]] = {}
+    for index, event in enumerate(events):
+        calls, answered = exchanged_ids(event)
+        for part in (event.content.parts or ()) if answered and event.content is not None else ():
+            if part.function_response is not None and (at := asked.get(part.function_response.id)) is not None:
+                responses.setdefault(at, {})[part.function_response.id] = part
+                latest[at] = index
+        asked.update(dict.fromkeys(calls, index))
+    arriving: dict[int, list[int]] = {}
+    for at, index in latest.items():
+        arriving.setdefault(index, []).append(at)
+    result: list[Event] = []
+    for index, event in enumerate(events):
+        for at in arriving.get(index, ()):
+            result.append(_without_any_response(events[at]))
+            order = [id_ for id_ in dict.fromkeys(call_ids(events[at])) if id_ in responses[at]]
+            content = Content(role="user", parts=[responses[at][id_] for id_ in order])
+            result.append(event.model_copy(update={"content": content}))
+        rest = _without_any_response(event)
+        if index in latest or rest.content is None:
+            continue
+        if rest is not event and index in arriving and (one := result[-1].content) is not None:
+            one.parts = [*(one.parts or ()), *(rest.content.parts or ())]
+        else:
+            result.append(rest)
+    return result
+
+
+def _without_any_response(event: Event) -> Event:
+    ids = set(answered_ids(event))
+    return _without_responses(event, ids) if ids else event
 
 
 def place_responses(events: Sequence[Event]) -> list[Event]:

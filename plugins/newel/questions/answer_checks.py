@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from newel.questions.calls import open_requests
-from newel.questions.precedence import LATE, answered_id, first_answer, surely_late
+from newel.questions.precedence import LATE, answered_id, surely_late
 from newel.questions.question import Kind, Question, find_question
 from newel_kernel import ConfigurationError, InvocationContext, Log, Turn, brief
 from newel_types import Content, Part
@@ -22,13 +22,15 @@ def check_answers(turn: Turn) -> None:
 
 
 def _problem(log: Log, call_id: str | None) -> str | None:
-    """Why the call cannot be answered. A question that was answered before is not a problem: see `late_answers`."""
+    """Why the call cannot be answered.
+
+    A question that was answered before is not a problem (see `late_answers`), and a long-running call takes any number
+    of responses.
+    """
     if (place := find_question(log, call_id)) is None:
         return f"the call {brief(str(call_id))!r} does not wait for an answer"
-    position, question = place
+    _, question = place
     if question.kind is Kind.RESULT:
-        if first_answer(log, position, question) is not None:
-            return f"the call {brief(str(call_id))!r} of the tool {question.name!r} was answered before"
         for event, call in open_requests(log):
             if (other := Question.of(event, call)).call_id == call_id:
                 return (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from newel.questions.interim_results import is_interim
+from newel.questions.names import HIDDEN
 from newel_kernel import Event, Log
 from newel_types import FunctionCall
 
@@ -32,12 +34,17 @@ def answers(log: Log, call_id: str | None, since: int = 0) -> list[int]:
 
 
 def open_requests(log: Log) -> list[tuple[Event, FunctionCall]]:
-    """The calls that wait for the outside and that the user has not answered, the oldest first."""
+    """The calls that wait for the outside and that the user has not answered, the oldest first.
+
+    A long-running tool's call still waits after a response that says that its work goes on.
+    """
     pending: dict[str, tuple[Event, FunctionCall]] = {}
     for event in log.standing():
         if event.author == "user":
             for response in event.get_function_responses():
-                pending.pop(response.id or "", None)
+                asked = pending.get(response.id or "")
+                if asked is not None and (asked[1].name in HIDDEN or not is_interim(response)):
+                    del pending[response.id or ""]
         elif waiting := event.long_running_tool_ids:
             pending.update((call.id, (event, call)) for call in event.get_function_calls() if call.id in waiting)
     return list(pending.values())

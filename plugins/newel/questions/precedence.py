@@ -2,7 +2,8 @@
 
 The first stored answer does, in the order of the log, and the run that stored it is the one that acts. A later answer
 changes nothing: the first has been acted on, or the run that stored it may still be working. Only if that run is
-known to have ended and failed, a later answer is a request to go on with the first one.
+known to have ended and failed, a later answer is a request to go on with the first one. The call of a long-running
+tool asks nothing of this kind: it takes any number of responses, and each is told to the model.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def _answered_by_others(
 ) -> Iterator[tuple[Event, Question]]:
     """Of the questions `ids`, those whose first answer went to another run, each with the event of that answer."""
     for call_id in sorted(filter(None, ids)):
-        if (place := find_question(log, call_id)) is not None:
+        if (place := find_question(log, call_id)) is not None and place[1].kind is not Kind.RESULT:
             first = first_answer(log, *place)
             if first is not None and not is_own(ctx, first):
                 yield first, place[1]
@@ -170,8 +171,6 @@ def is_acted_on(log: Log, first: Event, question: Question) -> bool:
         if not ids.isdisjoint(filter(None, (question.call_id, question.scope))):
             return True
         if question.id in ((event.custom_metadata or {}).get(TAKEN_UP) or ()):
-            return True
-        if question.kind is Kind.RESULT and event.content is not None and question.is_by(event):
             return True
     return False
 

@@ -143,10 +143,6 @@ class Question:
         """Whether the running agent asked it, on its branch and in its scope."""
         return (self.author, self.branch, self.scope) == (ctx.agent.name, ctx.branch, ctx.isolation_scope)
 
-    def is_by(self, event: Event) -> bool:
-        """Whether `event` comes from where it was asked."""
-        return (self.author, self.branch, self.scope) == (event.author, event.branch, event.isolation_scope)
-
 
 def questions_of(event: Event) -> list[Question]:
     """The questions that an event puts.

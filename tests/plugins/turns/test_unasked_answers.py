@@ -121,7 +121,7 @@ def test_an_answer_that_was_asked_for_counts() -> None:
         await door.append({"result": "pizza"}, "order", "c2")
         await door.append({"result": "soup"}, "order", "c2")
         await door.chat.send("Is it there?")
-        assert door.results_shown == [("order", {"result": "pizza"})]
+        assert door.results_shown == [("order", {"result": "soup"})]
 
     asyncio.run(main())
 
