@@ -7,7 +7,13 @@ from typing import Any
 
 from newel.artifacts.base_artifact_service import BaseArtifactService
 from newel.evaluation.cases.eval_set import EvalSet
-from newel.evaluation.cases.older_shapes import check_older_data, convert_eval_set_to_pydantic_schema, load_json
+from newel.evaluation.cases.older_shapes import (
+    check_older_data,
+    convert_eval_set_to_pydantic_schema,
+    is_older,
+    load_json,
+    older_cases,
+)
 from newel.evaluation.inference.case_inference import Stores
 from newel.evaluation.metrics.eval_config import EvalConfig, get_evaluation_criteria_or_default
 from newel.evaluation.metrics.eval_metrics import PrebuiltMetrics
@@ -156,7 +162,7 @@ def _initial_session(file: str | None) -> dict[str, Any]:
 
 
 def _load_test_file(file: str, config: EvalConfig, session: dict[str, Any]) -> EvalSet:
-    if not isinstance(load_json(file), list):
+    if not is_older(load_json(file)):
         assert not session, f"{file}: an initial session file is for the older format; put it into `session_input`"
         return load_eval_set_from_file(file, file)
     return _older_set(file, config, session)
@@ -164,11 +170,9 @@ def _load_test_file(file: str, config: EvalConfig, session: dict[str, Any]) -> E
 
 def _older_set(file: str, config: EvalConfig, session: dict[str, Any]) -> EvalSet:
     data = load_json(file)
-    if not isinstance(data, list):
-        raise ConfigurationError(f"{file} is not a file of the older format, which is a list")
-    turns = data[0]["data"] if data and isinstance(data[0], dict) and "data" in data[0] else data
+    if not is_older(data):
+        raise ConfigurationError(f"{file} is not a file of the older format, which is a list of cases or of turns")
+    cases = older_cases(data, file, session)
+    turns = next((one["data"] for one in cases.values() if isinstance(one, dict) and "data" in one), [])
     check_older_data(turns, list(config.criteria), file)
-    if data and isinstance(data[0], dict) and "data" in data[0]:
-        return convert_eval_set_to_pydantic_schema(file, data)
-    case = {"name": file, "data": data, "initial_session": session}
-    return convert_eval_set_to_pydantic_schema(seam.new_id(), [case])
+    return convert_eval_set_to_pydantic_schema(seam.new_id() if "" in cases else file, list(cases.values()))

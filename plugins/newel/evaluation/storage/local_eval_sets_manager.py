@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from newel.errors.not_found_error import NotFoundError
 from newel.evaluation.cases.eval_set import EvalSet
-from newel.evaluation.cases.older_shapes import convert_eval_set_to_pydantic_schema
+from newel.evaluation.cases.older_shapes import convert_eval_set_to_pydantic_schema, is_older
 from newel.evaluation.storage.eval_sets_manager import EvalSetsManager, check_app, check_id
 from newel.evaluation.storage.files import problems_of, read_text, write_whole
 from newel_kernel import ConfigurationError
@@ -34,7 +34,7 @@ def load_eval_set_from_file(eval_set_file_path: str | Path, eval_set_id: str) ->
         data = json.loads(text)
     except ValueError as error:
         raise ConfigurationError(f"{eval_set_file_path} is not JSON: {error}") from None
-    if isinstance(data, list):
+    if is_older(data):
         try:
             return convert_eval_set_to_pydantic_schema(eval_set_id, data)
         except ConfigurationError as error:

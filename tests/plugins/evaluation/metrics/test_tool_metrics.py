@@ -46,6 +46,11 @@ def test_modes_of_our_own(made: list[Any], wanted: list[Any], mode: str, score: 
 @pytest.mark.parametrize(
     ("made", "wanted", "criterion", "score"),
     [
+        ({}, None, {}, 1),
+        (None, {}, {}, 1),
+        ({"x": 1}, None, {}, 0),
+        (None, {"x": 1}, {}, 0),
+        ({}, None, {"tools": {"t": {"mode": "exact"}}}, 1),
         ({"x": 1}, {"x": 1, "y": 2}, {"arguments": "subset"}, 1),
         ({"x": 1, "z": 3}, {"x": 1}, {"arguments": "subset"}, 0),
         ({"x": 1, "z": 3}, {"x": 1}, {"arguments": "superset"}, 1),

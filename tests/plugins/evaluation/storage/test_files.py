@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from newel.errors.not_found_error import NotFoundError
-from newel.evaluation.eval_case import EvalCase
+from newel.evaluation.agent_evaluator import AgentEvaluator
+from newel.evaluation.eval_case import EvalCase, get_all_tool_calls
 from newel.evaluation.eval_metrics import EvalStatus
 from newel.evaluation.eval_result import EvalCaseResult
 from newel.evaluation.in_memory_eval_sets_manager import InMemoryEvalSetsManager
@@ -86,6 +87,44 @@ def test_a_bad_file_says_where(text: str, says: str, tmp_path: Path) -> None:
     path.write_text(text)
     with pytest.raises(ConfigurationError, match=says):
         load_eval_set_from_file(path, "one")
+
+
+USES: dict[str, Any] = {
+    "list": [{"tool_name": "look", "tool_input": {"a": 1}}],
+    "text": '[{"tool_name": "look", "tool_input": {"a": 1}}]',
+    "author": [{"agent_name": "x", "tool_name": "look", "tool_input": {"a": 1}, "mock_tool_output": "y"}],
+    "bare": [{"tool_name": "look"}],
+    "none": [],
+    "null": None,
+}
+
+
+@pytest.mark.parametrize("uses", USES)
+@pytest.mark.parametrize("shape", ["turns", "turn", "cases", "case"])
+@pytest.mark.parametrize("reference", ["ok", "", None])
+def test_older_files_have_one_case_or_several(shape: str, uses: str, reference: str | None, tmp_path: Path) -> None:
+    turn: dict[str, Any] = {"query": "hi", "reference": reference, "expected_tool_use": USES[uses]}
+    one = {"name": "first", "data": [turn], "initial_session": {"state": {"k": 1}}}
+    path = tmp_path / "old.test.json"
+    path.write_text(json.dumps({"turns": [turn, turn], "turn": turn, "cases": [one, one], "case": one}[shape]))
+    cases = load_eval_set_from_file(path, "old").eval_cases
+    assert [len(case.conversation or ()) for case in cases] == {"turns": [2], "cases": [1, 1]}.get(shape, [1])
+    assert {case.eval_id for case in cases} == ({"old"} if shape.startswith("turn") else {"first"})
+    calls = get_all_tool_calls((cases[0].conversation or [])[0].intermediate_data)
+    assert [(call.name, call.args or {}) for call in calls] == (
+        [] if uses in ("none", "null") else [("look", {} if uses == "bare" else {"a": 1})]
+    )
+    AgentEvaluator.migrate_eval_data_to_new_schema(str(path), str(tmp_path / "new.evalset.json"))
+    new = load_eval_set_from_file(tmp_path / "new.evalset.json", "new").eval_cases
+    assert [len(case.conversation or ()) for case in new] == [len(case.conversation or ()) for case in cases]
+
+
+def test_what_is_neither_old_nor_new_names_the_migration(tmp_path: Path) -> None:
+    path = tmp_path / "old.test.json"
+    for text in ('[{"prompt": "hi"}]', '["hi"]', '[{"name": "x"}]', '[{"query": 1}]', '[{"query": "a"}, {"data": []}]'):
+        path.write_text(text)
+        with pytest.raises(ConfigurationError, match="migrate_eval_data_to_new_schema"):
+            load_eval_set_from_file(path, "old")
 
 
 def test_unknown_keys_of_a_case_are_kept() -> None:

@@ -35,7 +35,7 @@ class CallRule:
         if expected.name != actual.name:
             return False
         if not self.tools and self.arguments is ArgumentMatch.EXACT:
-            return bool(expected.args == actual.args)
+            return bool((expected.args or {}) == (actual.args or {}))
         return self.difference(expected, actual) is None
 
     def difference(self, expected: FunctionCall, actual: FunctionCall) -> str | None:
@@ -53,9 +53,6 @@ def _arguments_differ(rule: ToolArguments, expected: Any, actual: Any) -> str | 
         matches = plugin_registry().find(ArgumentMatcher, rule.matcher).matches
         ok = matches(expected or {}, actual or {})
         return None if ok else f"args: {rule.matcher} does not accept {actual!r} for {expected!r}"
-    plain = rule.mode is ArgumentMatch.EXACT and rule.keys is None and not rule.regex and not rule.tolerance
-    if plain and (expected is None) != (actual is None):
-        return f"args: expected {expected!r}, but it was {actual!r}"
     return next(_differences(rule, expected or {}, actual or {}), None)
 
 
