@@ -45,3 +45,11 @@ def brought_by(name: str) -> str:
 def plugin_registry() -> PluginRegistry:
     """What the plugins of this folder's distribution provide."""
     return evaluation_composition().registry
+
+
+def to_the_letter() -> bool:
+    """Whether what models write is read as the specification reads it: in the distribution `adk`.
+
+    There a label has one spelling, and a text with the stop signal is no message.
+    """
+    return evaluation_composition().distribution.name == "adk"

@@ -111,9 +111,7 @@ def _turn(old: dict[str, Any], where: str) -> Invocation:
         final_response=Content(role="model", parts=[Part(text=reference)]),
         intermediate_data=IntermediateData(
             tool_uses=_uses(old.get("expected_tool_use"), where),
-            intermediate_responses=[
-                (one.get("author") or "", [Part(text=one.get("text") or "")]) for one in answers
-            ],
+            intermediate_responses=[(one.get("author") or "", [Part(text=one.get("text") or "")]) for one in answers],
         ),
         creation_timestamp=seam.clock(),
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import string
 from enum import Enum
 from typing import Any
 
@@ -14,6 +16,7 @@ from newel.evaluation.cases.eval_case import (
 )
 from newel.evaluation.metrics.eval_metrics import EvalStatus, RubricScore
 from newel.evaluation.metrics.scoring import mean, status_of, text_of
+from newel.evaluation.plugins import to_the_letter
 from newel_types import Content
 
 
@@ -31,12 +34,15 @@ class Label(Enum):
 
 
 GOOD = frozenset((Label.VALID, Label.TRUE))
+_AROUND = string.whitespace + string.punctuation
+_JOINTS = re.compile(r"[\s_-]+")
 BAD = frozenset((Label.INVALID, Label.ALMOST, Label.FALSE, Label.PARTIALLY_VALID, Label.PARTIALLY))
 
 
 def label_of(text: str) -> Label:
-    """The label of that exact name."""
-    return next((label for label in Label if label.value == text), Label.NOT_FOUND)
+    """The label of that name, whatever its case, the marks around it, and what joins its words; `adk`: exactly."""
+    name = text if to_the_letter() else _JOINTS.sub("_", text.strip(_AROUND).casefold())
+    return next((label for label in Label if label.value == name), Label.NOT_FOUND)
 
 
 def score_of(label: Label) -> float | None:
@@ -44,6 +50,17 @@ def score_of(label: Label) -> float | None:
     if label in GOOD:
         return 1.0
     return 0.0 if label in BAD else None
+
+
+def field(name: str) -> re.Pattern[str]:
+    """What a judge writes under a key of its JSON object: the text, in quotes or bare, alone or in a list."""
+    return re.compile(rf"""["']{name}["']\s*:\s*\[*\s*(?:"([^"\n]*)"|'([^'\n]*)'|([^"'\s\],}}]+))""", re.IGNORECASE)
+
+
+def last_of(pattern: re.Pattern[str], answer: str) -> str | None:
+    """What a judge writes last under a field: its verdict comes after its reasons."""
+    found = pattern.findall(answer)
+    return next((text for text in found[-1] if text), "") if found else None
 
 
 def get_text_from_content(content: Content | None) -> str | None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import ClassVar
 
 from newel.evaluation.cases.eval_case import Invocation
 from newel.evaluation.judges.fence import Fence
 from newel.evaluation.judges.llm_as_judge import AutoRaterScore, LlmAsJudge
+from newel.evaluation.judges.llm_as_judge_utils import field, last_of
 from newel.evaluation.metrics.evaluator import PerInvocationResult
 from newel.evaluation.metrics.scoring import mean, status_of
 
-_FIELD = re.compile(r'"verdict"\s*:\s*"?([A-Za-z0-9_.]+)"?')
+_FIELD = field("verdict")
 _PROMPT = """{question}
 
 {note}
@@ -52,8 +52,8 @@ class VerdictEvaluator(LlmAsJudge):
         fence, texts = self._fenced(actual, expected)
         for _, text in texts:
             fence.around(text)
-        verdicts = _FIELD.findall(fence.without_echo(answer, _FIELD))
-        return AutoRaterScore(score=self.verdicts.get(verdicts[-1].lower()) if verdicts else None)
+        verdict = last_of(_FIELD, fence.without_echo(answer, _FIELD)) or ""
+        return AutoRaterScore(score=self.verdicts.get(verdict.strip(" .*").lower()))
 
     def aggregate_per_invocation_samples(
         self, per_invocation_samples: list[PerInvocationResult]

@@ -173,6 +173,6 @@ def _older_set(file: str, config: EvalConfig, session: dict[str, Any]) -> EvalSe
     if not is_older(data):
         raise ConfigurationError(f"{file} is not a file of the older format, which is a list of cases or of turns")
     cases = older_cases(data, file, session)
-    turns = next((one["data"] for one in cases.values() if isinstance(one, dict) and "data" in one), [])
+    turns: list[Any] = next((one["data"] for one in cases.values() if isinstance(one, dict) and "data" in one), [])
     check_older_data(turns, list(config.criteria), file)
     return convert_eval_set_to_pydantic_schema(seam.new_id() if "" in cases else file, list(cases.values()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import ClassVar, Self
 
 from pydantic import Field, model_validator
@@ -10,6 +11,7 @@ from pydantic import Field, model_validator
 from newel.evaluation.cases.conversation_scenarios import ConversationScenario
 from newel.evaluation.judges.llm_as_judge import answer_text
 from newel.evaluation.judges.model_calls import ask, prompt
+from newel.evaluation.plugins import to_the_letter
 from newel.evaluation.simulation.llm_backed_user_simulator_prompts import (
     PLACEHOLDERS,
     get_llm_backed_user_simulator_prompt,
@@ -25,6 +27,9 @@ from newel_kernel import Event, ModelError
 from newel_types import Content, GenerateContentConfig, Part, ThinkingConfig
 
 STOP_SIGNAL = "</finished>"
+#: The signal where it ends something: at the begin or the end of a line. Elsewhere the user speaks of it.
+_STOP = re.compile(rf"(?im)^[\s*`]*{STOP_SIGNAL}|{STOP_SIGNAL}[\s.*`]*$")
+_ANYWHERE = re.compile(f"(?i){STOP_SIGNAL}")
 
 
 def _thinking() -> GenerateContentConfig:
@@ -61,18 +66,26 @@ class LlmBackedUserSimulator(UserSimulator):
         self.settings = LlmBackedUserSimulatorConfig.model_validate(config.model_dump(exclude_unset=True))
         self._scenario = conversation_scenario
         self._sent = 0
+        self._finished = False
         text, persona = self.settings.custom_instructions, conversation_scenario.user_persona
         if text and persona and not is_valid_user_simulator_template(text, (*PLACEHOLDERS, "persona")):
             raise ValueError("the scenario has a persona, so custom_instructions must have {{ persona }}, too")
 
     async def get_next_user_message(self, events: list[Event]) -> NextUserMessage:
-        """The starting prompt, then what the model says; RuntimeError if it says nothing."""
+        """The starting prompt, then what the model says; RuntimeError if it says nothing.
+
+        What it says before the stop signal is the last message (not in the distribution `adk`).
+        """
         limit = self.settings.max_allowed_invocations
         if 0 <= limit <= self._sent:
             return NextUserMessage(status=Status.TURN_LIMIT_REACHED)
-        text = self._scenario.starting_prompt if self._sent == 0 else await self._generated(events)
-        if STOP_SIGNAL in text.lower():
+        if self._finished:
             return NextUserMessage(status=Status.STOP_SIGNAL_DETECTED)
+        text = self._scenario.starting_prompt if self._sent == 0 else await self._generated(events)
+        if (stop := (_ANYWHERE if to_the_letter() else _STOP).search(text)) is not None:
+            self._finished, text = True, text[: stop.start()].rstrip()
+            if not text or to_the_letter():
+                return NextUserMessage(status=Status.STOP_SIGNAL_DETECTED)
         self._sent += 1
         message = Content(role="user", parts=[Part(text=text)])
         return NextUserMessage(status=Status.SUCCESS, user_message=message)

@@ -10,7 +10,7 @@ from newel.evaluation.cases.eval_case import Invocation
 from newel.evaluation.judges.conversation_texts import dialogue
 from newel.evaluation.judges.fence import Fence
 from newel.evaluation.judges.llm_as_judge import answer_text
-from newel.evaluation.judges.llm_as_judge_utils import label_of, score_of
+from newel.evaluation.judges.llm_as_judge_utils import field, label_of, last_of, score_of
 from newel.evaluation.judges.model_calls import ask, prompt
 from newel.evaluation.metrics.criteria import BaseCriterion, LlmBackedUserSimulatorCriterion
 from newel.evaluation.metrics.eval_metrics import EvalMetric, EvalMetricResultDetails
@@ -21,7 +21,7 @@ from newel.evaluation.simulation.per_turn_user_simulator_quality_prompts import 
 )
 
 _FIELD = re.compile(r'"is_valid"\s*:')
-_LABEL = re.compile(r'"is_valid"\s*:\s*\[*\s*"?([A-Za-z_]+)"?\s*\]?\s*[,\n}]')
+_LABEL = field("is_valid")
 
 
 class PerTurnUserSimulatorQualityV1(Evaluator):
@@ -101,8 +101,8 @@ class PerTurnUserSimulatorQualityV1(Evaluator):
                 except Exception as failure:  # noqa: BLE001 - a judge may be a plugin's; only this turn fails
                     error = f"the judge {judge!r} failed: {type(failure).__name__}: {failure}"
                     continue
-                labels = _LABEL.findall(fence.without_echo(answer_text(answer), _FIELD))
-                score = score_of(label_of(labels[-1].lower())) if labels else None
+                label = last_of(_LABEL, fence.without_echo(answer_text(answer), _FIELD))
+                score = score_of(label_of((label or "").lower()))
                 if score is not None:
                     votes.append(score)
         return (float(sum(votes) * 2 > len(votes)) if votes else None), error

@@ -9,6 +9,8 @@ import pytest
 
 from newel.evaluation import EvalCase, EvalConfig, evaluate
 from newel.evaluation.conversation_scenarios import ConversationScenario
+from newel.evaluation.eval_metrics import EvalMetric
+from newel.evaluation.final_response_match_v2 import FinalResponseMatchV2Evaluator
 from newel.evaluation.metrics.criteria import LlmAsAJudgeCriterion
 from newel.evaluation.metrics.rubrics.rubric_answers import normalised, parse
 from newel.evaluation.simulation.llm_backed_user_simulator import LlmBackedUserSimulatorConfig
@@ -120,3 +122,33 @@ def test_templates_of_both_kinds(text: str, fine: bool) -> None:
     else:
         with pytest.raises(ValueError, match="must have each of"):
             LlmBackedUserSimulatorConfig(custom_instructions=text)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "score"),
+    [
+        *((text, 1.0) for text in ("yes", "Yes.", "**YES**", "yes, although it says no", "Yes it does", "It is: yes")),
+        *((text, 0.0) for text in ("no", "**No.**", "no, although the user said yes", "No - yes was wrong", "'no'")),
+        *((text, None) for text in ("unknown", "not applicable", "cannot say", "None", "N/A", "yes/no", "yes or no")),
+        *((text, None) for text in ("noted", "no way to tell", "yesterday", "nothing", "", "eyes", "I do not know")),
+    ],
+)
+def test_a_verdict_is_a_word(verdict: str, score: float | None) -> None:
+    for block in ("{0}Property: p\n{0}Rationale: r\n{0}Verdict: {1}", "1. Property: p\nRationale: r\nverdict: {1}"):
+        assert [one.score for one in parse(block.format("", verdict))] == [score]
+
+
+@pytest.mark.parametrize("space", ["", " ", "\n"])
+@pytest.mark.parametrize("form", ['"{}"', "'{}'", '"{}."', '["{}"]', "{}"])
+@pytest.mark.parametrize(
+    ("label", "score"), [("valid", 1.0), ("Valid", 1.0), ("INVALID", 0.0), ("partially-valid", 0.0)]
+)
+def test_a_label_is_read_whatever_is_around_it(label: str, score: float, form: str, space: str, kit: Any) -> None:
+    answer = f'{{"reasoning": "r", "is_the_agent_response_valid"{space}:{space}{form.format(label)}}}'
+    options = kit.Judge(answer).options(samples=1)
+    metric = EvalMetric(
+        metric_name="final_response_match_v2",
+        criterion=LlmAsAJudgeCriterion(threshold=0.5, judge_model_options=options),
+    )
+    turn = kit.turn("q", "a")
+    assert FinalResponseMatchV2Evaluator(metric).read_answer(answer, turn, turn).score == score

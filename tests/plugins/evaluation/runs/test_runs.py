@@ -337,7 +337,7 @@ def test_07_a_cassette_plays_a_run_without_models(kit: Any, tmp_path: Path) -> N
 def test_07_judges_and_simulated_users_are_on_it_too(kit: Any, tmp_path: Path) -> None:
     file = tmp_path / "calls.jsonl"
     verdict = '{"is_the_agent_response_valid": "valid"}\u2028\u0085 half \ud800'
-    judge, user = kit.Judge(verdict, verdict, RuntimeError("asked again")), kit.Judge("hello", "bye </finished>")
+    judge, user = kit.Judge(verdict, verdict, RuntimeError("asked again")), kit.Judge("hello", "</finished>")
     criterion = LlmAsAJudgeCriterion(threshold=0.5, judge_model_options=judge.options(samples=2))
     simulator = {"type": "llm_backed", "model": user.address, "model_configuration": {}}
     config = EvalConfig(criteria={"final_response_match_v2": criterion}, user_simulator_config=simulator)

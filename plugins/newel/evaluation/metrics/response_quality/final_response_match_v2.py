@@ -8,7 +8,7 @@ from typing import ClassVar
 from newel.evaluation.cases.eval_case import Invocation
 from newel.evaluation.judges.fence import Fence
 from newel.evaluation.judges.llm_as_judge import AutoRaterScore, LlmAsJudge
-from newel.evaluation.judges.llm_as_judge_utils import Label, label_of, score_of
+from newel.evaluation.judges.llm_as_judge_utils import Label, field, label_of, last_of, score_of
 from newel.evaluation.metrics.evaluator import PerInvocationResult
 from newel.evaluation.metrics.scoring import answer_of, majority, status_of, text_of
 
@@ -36,9 +36,7 @@ Answer with one JSON object and nothing else:
 }}
 """
 _FIELD = re.compile(r"is_the_agent_response_(?:in)?valid")
-_END = r"\s*\]?\s*[,\n}]"
-_VALID = re.compile(r'"is_the_agent_response_valid":\s*\[*[\s\n]*"?([^"\s\],}]+)"?' + _END)
-_INVALID = re.compile(r'"is_the_agent_response_invalid":\s*\[*[\s\n]*"?([^"\s\],}]+)"?' + _END)
+_VALID, _INVALID = field("is_the_agent_response_valid"), field("is_the_agent_response_invalid")
 
 
 class FinalResponseMatchV2Evaluator(LlmAsJudge):
@@ -76,11 +74,10 @@ class FinalResponseMatchV2Evaluator(LlmAsJudge):
 
 
 def _label(answer: str) -> Label:
-    """The label under the field, or under the misnamed field; the last one, which a judge gives after its reasons."""
-    valid = _VALID.findall(answer)
-    if valid:
-        return label_of(valid[-1])
-    invalid = _INVALID.findall(answer)
-    if not invalid:
-        return Label.NOT_FOUND
-    return Label.INVALID if invalid[-1] in (Label.TRUE.value, Label.INVALID.value) else Label.VALID
+    """The label under the field, or under the misnamed field."""
+    if (valid := last_of(_VALID, answer)) is not None:
+        return label_of(valid)
+    label = label_of(last_of(_INVALID, answer) or "")
+    if label is Label.NOT_FOUND:
+        return label
+    return Label.INVALID if label in (Label.TRUE, Label.INVALID) else Label.VALID

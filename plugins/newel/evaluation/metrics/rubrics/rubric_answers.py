@@ -10,8 +10,13 @@ from dataclasses import dataclass
 from newel.evaluation.cases.eval_rubrics import Rubric, RubricScore
 
 #: Matches lines that look like a part of a judge's answer.
-VERDICTS = re.compile(r"(?im)^\W*(?:Property|Verdict)\W*:")
-_LINE = r"(?m)^[ \t>*_#-]*{name}[*_]*[ \t]*:[ \t]*(.*)$"
+VERDICTS = re.compile(r"(?im)^[\W\d_]*(?:Property|Verdict)[\W_]*:")
+_LINE = r"(?im)^[ \t>*_#-]*(?:\(?\d+[.):])?[ \t*_#-]*{name}[*_]*[ \t]*:[ \t]*(.*)$"
+#: A verdict is the word that stands first, or last after a colon or "is".
+_FIRST = re.compile(
+    r"[\W_]*(yes|no)(?![\w'])(?!\s*(?:/|\bor\b)\s*(?:yes|no)\b)(?!\s+(?:way|idea|answer|verdict|opinion)\b)"
+)
+_LAST = re.compile(r"(?:[:=]|\bis\b)[\W_]*(yes|no)[\W_]*$")
 _PROPERTY, _RATIONALE, _VERDICT = (re.compile(_LINE.format(name=name)) for name in ("Property", "Rationale", "Verdict"))
 _ID = re.compile(_LINE.format(name="ID"))
 _QUOTES = str.maketrans(
@@ -51,11 +56,10 @@ def parse(answer: str) -> list[RubricResponse]:
 
 
 def score_of(verdict: str) -> float | None:
-    """1 if it contains `yes`, 0 if it contains `no`, else None."""
-    text = verdict.lower()
-    if "yes" in text:
-        return 1.0
-    return 0.0 if "no" in text else None
+    """1 if it says `yes`, 0 if it says `no`, each as a word of its own; None if it says neither."""
+    text = unicodedata.normalize("NFKC", verdict).translate(_QUOTES).casefold()
+    found = _FIRST.match(text) or _LAST.search(text)
+    return None if found is None else float(found[1] == "yes")
 
 
 def normalised(text: str) -> str:
