@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from newel.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse, check_limit
 from newel.memory.memory_entry import MemoryEntry
+from newel.memory.terms import sought, terms
 from newel.memory.times import seconds, time_of
 from newel_kernel import Event, Session, seam
 
@@ -57,23 +57,24 @@ class InMemoryMemoryService(BaseMemoryService):
             metadata = {**(custom_metadata or {}), **memory.custom_metadata}
             entry = memory.model_copy(update={"custom_metadata": metadata})
             text = " ".join(part.text for part in memory.content.parts or () if part.text)
-            own[memory.id or seam.new_id()] = (_words(text), entry)
+            own[memory.id or seam.new_id()] = (terms(text), entry)
 
     async def search_memory(
         self, *, app_name: str, user_id: str, query: str, limit: int | None = None, filter: MemoryFilter | None = None
     ) -> SearchMemoryResponse:
-        """Every entry that shares a word with `query`, in the order in which they were added.
+        """Every entry that shares a term with `query`, in the order in which they were added.
 
-        With a `limit`, at most that many: those that share the most words; of equals, the newest first.
+        A term is a word or, in scripts without blanks, a few letters.
+        With a `limit`, at most that many: those that share the most terms; of equals, the newest first.
         """
         if limit is not None:
             check_limit(limit)
-        query_words = _words(query)
+        query_terms = sought(query)
         matches = [
-            (len(words & query_words), entry)
+            (shared, entry)
             for session_id, own in self._memories.get((app_name, user_id), {}).items()
             for words, entry in own.values()
-            if words & query_words and (filter is None or _admitted(filter, session_id, entry))
+            if (shared := _shared(words, query_terms)) and (filter is None or _admitted(filter, session_id, entry))
         ]
         if limit is not None:
             matches.reverse()
@@ -102,10 +103,13 @@ def _remembered(
             timestamp=time_of(event),
             custom_metadata=dict(custom_metadata or {}),
         )
-        entries[event.id] = (_words(" ".join(part.text for part in content.parts if part.text)), entry)
+        entries[event.id] = (terms(" ".join(part.text for part in content.parts if part.text)), entry)
     return entries
 
 
-def _words(text: str) -> frozenset[str]:
-    """The words of a text, in lower case; letters and digits of any script count."""
-    return frozenset(re.findall(r"\w+", text.lower()))
+def _shared(words: frozenset[str], query: Mapping[str, bool]) -> int:
+    """How many terms of the query a text has."""
+    return sum(
+        term in words or (is_prefix and any(word.startswith(term) for word in words))
+        for term, is_prefix in query.items()
+    )

@@ -18,6 +18,8 @@ _DENSE = re.compile(
     "([\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0003ffff]+)|([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+)"
 )
+#: Only Latin letters lose their marks: in other scripts a mark makes another letter.
+_ACCENTED = re.compile("([a-z])[\u0300-\u036f]+")
 
 
 class _Separators(dict[int, int]):
@@ -46,6 +48,23 @@ def queries(owner: int, text: str, most: int) -> list[str]:
         if len(result) >= most:
             break
     return list(result)[:most]
+
+
+def terms(text: str) -> frozenset[str]:
+    """The terms of a text, folded as SQLite's tokenizer folds them."""
+    return frozenset(_folded(term) for word in _words(text) for term in _all_terms(word))
+
+
+def sought(text: str) -> dict[str, bool]:
+    """The terms of a query, folded likewise; True: what begins with it counts, too."""
+    return {_folded(term): is_prefix for word in _words(text) for term, is_prefix in _terms_of(word)}
+
+
+def _folded(term: str) -> str:
+    if term.isascii():
+        return term.lower()
+    plain = _ACCENTED.sub(r"\1", unicodedata.normalize("NFD", term.lower()))
+    return unicodedata.normalize("NFC", plain)
 
 
 def snippet(text: str, query: str, width: int = 200) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import queue
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator
@@ -24,7 +25,8 @@ class _Thread:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
         self._demand = asyncio.Event()
-        self._thread = threading.Thread(target=self._main, name="newel-run", daemon=True)
+        context = contextvars.copy_context()  # the run sees the caller's request, tenant and span
+        self._thread = threading.Thread(target=context.run, args=(self._main,), name="newel-run", daemon=True)
         self._thread.start()
         self._ready.wait()
 

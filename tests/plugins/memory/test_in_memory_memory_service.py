@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from newel.memory import InMemoryMemoryService, MemoryEntry, MemoryFilter, SearchMemoryResponse
+from newel.memory import InMemoryMemoryService, MemoryEntry, MemoryFilter, SearchMemoryResponse, SqliteMemoryService
 from newel.memory.base_memory_service import BaseMemoryService
 from newel.memory.kinds import MemoryBackend
 from newel_compose import compose
@@ -127,5 +128,34 @@ def test_a_filter_narrows_and_a_limit_bounds() -> None:
         for limit in (0, 1001):
             with pytest.raises(ConfigurationError, match="1 to 1000"):
                 await got(limit=limit)
+
+    asyncio.run(main())
+
+
+TEXTS = [
+    "私はPythonでADKを使っています",
+    "제 이름은 민수입니다",
+    "Das Café in München",
+    "我叫小明",
+    "ฉันชอบกาแฟ",
+    "Он пил чай й",
+    "naïve snake_case foo-bar v2.0",
+    "ГЕРМАНИЯ Ünïcödé",
+]
+
+
+def test_it_finds_what_the_memory_in_a_file_finds(tmp_path: Path) -> None:
+    queries = ["Python", "使って", "用", "민수", "이름", "cafe", "CAFÉ", "小明", "小", "กาแฟ", "и", "й", "naive", "foo"]
+    queries += ["case", "snake_case", "v2", "германия", "unicode", "München", "munchen", "ADK", "nothing", ""]
+    queries += sorted({word[at : at + 3] for text in TEXTS for word in text.split() for at in range(len(word))})
+
+    async def main() -> None:
+        memories: list[BaseMemoryService] = [InMemoryMemoryService(), SqliteMemoryService(tmp_path / "m.db")]
+        for memory in memories:
+            await memory.add_session_to_memory(session(*TEXTS))
+        for query in queries:
+            plain, stored = [sorted(await found(memory, query)) for memory in memories]
+            assert plain == stored, query
+        assert await found(memories[0], "使って") == [TEXTS[0]]
 
     asyncio.run(main())

@@ -7,6 +7,7 @@ import gc
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from contextvars import ContextVar, copy_context
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from newel.models import BaseLlm, LlmRequest, LlmResponse
 from newel.runs import RunCancelledError, RunStatus
 from newel.runs import run as run_module
 from newel.sessions import InMemorySessionService
+from newel.testing import ScriptedModel
 from newel_compose import compose
 from newel_kernel import ConfigurationError, Epilogue, Event, RunConfig, StreamingMode, hookimpl
 from newel_types import Content, FunctionCall, Part
@@ -397,3 +399,23 @@ def test_an_ended_run_is_not_kept() -> None:
         return len([thing for thing in gc.get_objects() if isinstance(thing, run_module.Run)])
 
     assert asyncio.run(main()) <= 1
+
+
+def test_a_run_in_a_thread_sees_the_callers_context() -> None:
+    tenant: ContextVar[str] = ContextVar("tenant", default="nobody")
+    seen: list[str] = []
+
+    def who() -> str:
+        """Who."""
+        seen.append(tenant.get())
+        return tenant.get()
+
+    def talk() -> None:
+        tenant.set("acme")
+        agent = Agent(name="a", model=ScriptedModel([{"call": "who", "args": {}}, "done"]), tools=[who])
+        store = InMemorySessionService()
+        runner = Runner(agent=agent, app_name="t", session_service=store, auto_create_session=True)
+        assert list(runner.run(user_id="u", session_id="s", new_message="hi"))[-1].content.parts[0].text == "done"
+
+    copy_context().run(talk)
+    assert (seen, tenant.get()) == (["acme"], "nobody")

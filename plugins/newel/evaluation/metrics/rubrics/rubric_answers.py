@@ -14,7 +14,7 @@ VERDICTS = re.compile(r"(?im)^[\W\d_]*(?:Property|Verdict)[\W_]*:")
 _LINE = r"(?im)^[ \t>*_#-]*(?:\(?\d+[.):])?[ \t*_#-]*{name}[*_]*[ \t]*:[ \t]*(.*)$"
 #: A verdict is the word that stands first, or last after a colon or "is".
 _FIRST = re.compile(
-    r"[\W_]*(yes|no)(?![\w'])(?!\s*(?:/|\bor\b)\s*(?:yes|no)\b)(?!\s+(?:way|idea|answer|verdict|opinion)\b)"
+    r"[\W_]*(yes|no)(?!\w|'[a-z])(?!\s*(?:/|\bor\b)\s*(?:yes|no)\b)(?!\s+(?:way|idea|answer|verdict|opinion)\b)"
 )
 _LAST = re.compile(r"(?:[:=]|\bis\b)[\W_]*(yes|no)[\W_]*$")
 _PROPERTY, _RATIONALE, _VERDICT = (re.compile(_LINE.format(name=name)) for name in ("Property", "Rationale", "Verdict"))
