@@ -199,7 +199,6 @@ class InvocationContext:
         self.branch = branch
         self.app = app
         self.budget = CallBudget()
-        # Each step of a chain reads these: from the instance, at a tenth of the cost of a default of the class.
         self.end_invocation = False
         #: Whether the invocation had begun before this run of it.
         self.resumed = False
@@ -212,7 +211,7 @@ class InvocationContext:
     def model_copy(self, *, update: Json | None = None, deep: bool = False) -> Self:
         """A view that shares everything but the attributes in `update`."""
         new = object.__new__(self.__class__)
-        new.__dict__ = {**self.__dict__}  # values of a dict made by copy() are read at a fifth of the speed
+        new.__dict__.update(self.__dict__)
         if update:
             new.__dict__.update(update)
         return new

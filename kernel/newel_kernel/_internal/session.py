@@ -58,19 +58,6 @@ class Session(_Versioned):
     events: list[Event] = field(default_factory=list)
     last_update_time: float = 0.0
 
-    def __init__(  # a turn makes three, and the generated one costs one call more
-        self,
-        id: str,
-        app_name: str = "",
-        user_id: str = "",
-        state: Json | None = None,
-        events: list[Event] | None = None,
-        last_update_time: float = 0.0,
-    ) -> None:
-        self.id, self.app_name, self.user_id, self.last_update_time = id, app_name, user_id, last_update_time
-        self.state, self.events = {} if state is None else state, [] if events is None else events
-        self.version, self.number, self.lease, self.cache = len(events) if events else 0, 0, 0, None
-
     def __post_init__(self) -> None:
         self.version, self.number, self.lease, self.cache = len(self.events), 0, 0, None
 

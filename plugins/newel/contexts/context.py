@@ -41,7 +41,7 @@ class Context(KernelContext, ReadonlyContext):
         function_call_id: str | None = None,
         tool_confirmation: ToolConfirmation | None = None,
     ) -> None:
-        KernelContext.__init__(self, invocation_context, event_actions, function_call_id)  # cheaper than super()
+        super().__init__(invocation_context, event_actions, function_call_id)
         if tool_confirmation is None and CONFIRMATIONS in invocation_context.stash:
             tool_confirmation = invocation_context.stash[CONFIRMATIONS].get(function_call_id)
         #: The user's answer to this call's request for confirmation, when the call runs again.

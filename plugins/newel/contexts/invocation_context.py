@@ -58,8 +58,8 @@ class InvocationContext(KernelInvocationContext):
         resumability_config: Resumability | None = None,
         live_request_queue: Any = None,
     ) -> None:
-        KernelInvocationContext.__init__(  # at half the cost of super()
-            self, session_service, session, agent, composition, run_config, invocation_id, user_content, branch, app
+        super().__init__(
+            session_service, session, agent, composition, run_config, invocation_id, user_content, branch, app
         )
         self.artifact_service = artifact_service
         self.memory_service = memory_service

@@ -66,7 +66,7 @@ def processor(reading: Reading) -> Callable[[LlmAgent], RequestStep]:
 
 
 def _history(ctx: InvocationContext, name: str, reading: Reading) -> History:
-    by_view = (ctx.session.cache or ctx.session.stash)[_HISTORIES]  # each step asks, and the property is a call
+    by_view = ctx.session.stash[_HISTORIES]
     key = (name, ctx.branch, ctx.isolation_scope, reading)
     history = by_view.get(key)
     if history is None:

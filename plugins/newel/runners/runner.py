@@ -106,7 +106,7 @@ class Runner(KernelRunner):
         """The context that an invocation shares."""
         if not isinstance(config, RunConfig):
             config = RunConfig(**dict(config))
-        ctx = InvocationContext(
+        return InvocationContext(
             session_service=self.session_service,
             session=session,
             agent=self.agent,
@@ -120,9 +120,6 @@ class Runner(KernelRunner):
             credential_service=self.credential_service,
             resumability_config=self.resumability_config,
         )
-        if self.agent.sub_agents:  # each sub-agent has a view of it: all views then keep their values in the same way
-            ctx.__dict__ = {**ctx.__dict__}
-        return ctx
 
     def run_async(
         self,
