@@ -1,6 +1,7 @@
 """cassettes: a model's answers, recorded in a file and replayed: ``record:FILE:ADDRESS`` and ``replay:FILE``.
 
-A cassette has a line of JSON for each call: the responses, chunks included, without any secret of the environment.
+A cassette has a line of JSON for each call: the key of its request and the responses, chunks included, without any
+secret of the environment. An answer belongs to its request: another question, instruction or tool has none.
 """
 
 from __future__ import annotations
@@ -8,14 +9,16 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import ClassVar
 
 from pydantic import PrivateAttr
 
-from newel.models.contract import BaseLlm, ModelCapabilities
+from newel.models.contract import BaseLlm
 from newel.models.kinds import Attempt, ModelPolicy, ModelProvider
+from newel.models.recorded_requests import key_of, last_text
 from newel.models.wire.secrets import mask
 from newel_kernel import Json, LlmRequest, LlmResponse, ModelError, hookimpl
 
@@ -25,6 +28,7 @@ _RECORD = re.compile(r"record:(?P<file>[^:]+):(?P<address>.+)")
 _SECRET = re.compile(r".*(KEY|TOKEN|SECRET|PASSWORD)(_.*)?", re.I)
 #: Shorter values are hardly secrets, and masking them would garble texts.
 _LEAST = 8
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class RecordingLlm(BaseLlm):
@@ -43,22 +47,25 @@ class RecordingLlm(BaseLlm):
 
 
 class ReplayingLlm(BaseLlm):
-    """The answers of a cassette, in their order."""
-
-    capabilities: ClassVar[ModelCapabilities] = ModelCapabilities(output_schema_with_tools=True)
+    """The answers of a cassette by request; those to one request in their order, then from the first again."""
 
     file: Path
-    _calls: list[Json] | None = PrivateAttr(default=None)
-    _next: int = PrivateAttr(default=0)
+    _calls: dict[str, list[Json]] | None = PrivateAttr(default=None)
+    _asked: Counter[str] = PrivateAttr(default_factory=Counter)
 
     async def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> Responses:
-        """The next answer; a unary call gets only the whole response of a streamed answer."""
+        """The answer to the request; a unary call gets only the whole response of a streamed answer."""
         if self._calls is None:
             self._calls = _read(self.file)
-        if self._next >= len(self._calls):
-            raise ModelError(f"the cassette {self.file} has {len(self._calls)} answers, and one more was requested")
-        call = self._calls[self._next]
-        self._next += 1
+        key = key_of(llm_request)
+        if not (answers := self._calls.get(key, [])):
+            raise ModelError(
+                f"the cassette {self.file} has {len(self._calls)} answers, and none to this request, which ends with "
+                f"{last_text(llm_request)!r}: another question, instruction or tool needs its own recording; "
+                f"record:{self.file}:ADDRESS adds it"
+            )
+        call = answers[self._asked[key] % len(answers)]
+        self._asked[key] += 1
         for one in call["responses"]:
             response = LlmResponse.model_validate(one)
             if stream or not response.partial:
@@ -68,12 +75,13 @@ class ReplayingLlm(BaseLlm):
 class _Recording:
     """The answer of one call, which is written once it has ended."""
 
-    __slots__ = ("address", "attempt", "entries", "file")
+    __slots__ = ("address", "attempt", "entries", "file", "key")
 
     def __init__(self, model: RecordingLlm, attempt: Attempt) -> None:
         self.file = model.file
         self.address = model.address
         self.attempt = attempt
+        self.key = key_of(attempt.request)
         self.entries: list[Json] = []
 
 
@@ -89,10 +97,33 @@ def _keep(recording: _Recording, response: LlmResponse) -> LlmResponse:
 
 def _write(recording: _Recording) -> None:
     attempt = recording.attempt  # its request names the model that answered
-    entry = {"model": attempt.request.model, "stream": attempt.stream, "responses": recording.entries}
-    line = json.dumps(entry, ensure_ascii=False)
-    with recording.file.open("a", encoding="utf-8") as stream_of_lines:
-        stream_of_lines.write(f"{mask(line, _secrets())}\n")
+    entry = {
+        "key": recording.key,
+        "model": attempt.request.model,
+        "stream": attempt.stream,
+        "responses": recording.entries,
+    }
+    _end_last_line(recording.file)
+    with recording.file.open("ab") as lines:
+        lines.write(f"{mask(_json(entry), _secrets())}\n".encode())
+
+
+def _json(entry: Json) -> str:
+    text = json.dumps(entry, ensure_ascii=False)
+    return text if not _HALF.search(text) else json.dumps(entry)
+
+
+def _end_last_line(file: Path) -> None:
+    """End a last line that has no end; cut it off if a crash cut it short."""
+    data = file.read_bytes() if file.exists() else b""
+    last = data[data.rfind(b"\n") + 1 :]
+    if not last:
+        return
+    if _entry(last) is None:
+        os.truncate(file, len(data) - len(last))
+    else:
+        with file.open("ab") as lines:
+            lines.write(b"\n")
 
 
 def _secrets() -> list[str]:
@@ -101,14 +132,31 @@ def _secrets() -> list[str]:
     return sorted((json.dumps(value)[1:-1] for value in values), key=len, reverse=True)
 
 
-def _read(file: Path) -> list[Json]:
+def _read(file: Path) -> dict[str, list[Json]]:
+    """The calls of a cassette by key; a last line that a crash cut short does not count."""
     try:
-        calls = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
-    except (OSError, ValueError) as error:
+        *lines, last = file.read_bytes().split(b"\n")  # texts may contain other line ends
+    except OSError as error:
         raise ModelError(f"the cassette {file} cannot be read: {error}; record:{file}:ADDRESS makes one") from error
-    if not all(isinstance(call, dict) and isinstance(call.get("responses"), list) for call in calls):
-        raise ModelError(f"{file} is not a cassette; record:{file}:ADDRESS makes one")
+    calls: dict[str, list[Json]] = {}
+    for number, line in enumerate((*lines, last), 1):
+        if not line.strip() or (number > len(lines) and _entry(line) is None):
+            continue
+        call = _entry(line)
+        if call is None or not isinstance(call.get("responses"), list) or not isinstance(call.get("key"), str):
+            raise ModelError(
+                f"{file} is not a cassette (line {number} lacks `key` or `responses`); record:{file}:ADDRESS makes one"
+            )
+        calls.setdefault(call["key"], []).append(call)
     return calls
+
+
+def _entry(line: bytes) -> Json | None:
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return None
+    return entry if isinstance(entry, dict) else None
 
 
 def _recording(address: str) -> BaseLlm:

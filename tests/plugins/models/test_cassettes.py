@@ -12,7 +12,7 @@ from newel.agents import LlmAgent, RunConfig, StreamingMode
 from newel.models.kinds import ModelProvider, model_of
 from newel.runners import Runner
 from newel.testing import ScriptedModel
-from newel_compose import compose
+from newel_compose import compose, compose_once
 from newel_kernel import ModelError, hookimpl
 
 KEY = "sk-SECRET-0123456789"
@@ -69,8 +69,51 @@ def test_a_cassette_that_is_at_its_end_or_none_says_so(tmp_path: Path) -> None:
         model_of(composed, "record:x")
     file = tmp_path / "empty.jsonl"
     file.write_text("")
-    with pytest.raises(ModelError, match="has 0 answers"):
+    with pytest.raises(ModelError, match="has 0 answers, and none to this request, which ends with 'hi'"):
         run(f"replay:{file}", [])
     file.write_text("[]\n")
     with pytest.raises(ModelError, match="is not a cassette"):
         model_of(composed, f"replay:{file}")
+
+
+def ask(model: str, text: str, composition: Any = None, **options: Any) -> str:
+    agent = LlmAgent(name="root", model=model, **options)
+    runner = Runner(
+        app_name="t", agent=agent, auto_create_session=True, composition=composition or compose_once("standard")
+    )
+    return list(runner.run(user_id="u", session_id="s", new_message=text))[-1].content.parts[0].text
+
+
+def look(q: str) -> str:
+    """Look."""
+    return q
+
+
+@pytest.mark.parametrize("end", ["", '{"key": "half a li', "\n", '{"key": "x", "responses": "\u00e4'])
+def test_an_answer_belongs_to_its_request(tmp_path: Path, end: str) -> None:
+    file = tmp_path / "talk.jsonl"
+    texts = ["What is the capital of France?", "two\u2028lines", "half \ud800", "again"]
+    first = [ask(f"record:{file}:echo:", text, instruction="Answer.") for text in texts]
+    with file.open("ab") as lines:
+        lines.write(end.encode()[:-1] if end.endswith("\u00e4") else end.encode())
+    replay, composition = f"replay:{file}", compose("standard")
+    for order in (texts, texts[::-1]):  # another order, and another runner of the process
+        got = [ask(replay, text, composition, instruction="Answer.") for text in order]
+        assert got == [first[texts.index(text)] for text in order]
+    for change in ({"instruction": "Answer in French."}, {"instruction": "Answer.", "tools": [look]}, {}):
+        with pytest.raises(ModelError, match="none to this request"):
+            ask(replay, texts[0], composition, **change)
+    with pytest.raises(ModelError, match="ends with 'Delete all users"):
+        ask(replay, "Delete all users.", composition, instruction="Answer.")
+    ask(f"record:{file}:echo:", "more", instruction="Answer.")  # after a line that a crash cut short
+    assert ask(replay, "more", compose("standard"), instruction="Answer.")
+
+
+def test_answers_to_one_request_come_in_their_order(tmp_path: Path) -> None:
+    file = tmp_path / "talk.jsonl"
+    ask(f"record:{file}:echo:", "hi")
+    lines = file.read_text()
+    file.write_text(lines.replace("echo:", "first") + lines.replace("echo:", "second"))
+    composition = compose("standard")
+    got = [ask(f"replay:{file}", "hi", composition) for _ in range(4)]
+    assert ["first" in one for one in got] == [True, False, True, False]

@@ -5,15 +5,14 @@ Never on by default: a recording hides how much models vary.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
 from pathlib import Path
-from typing import Any
 
 from newel.evaluation.runs.options import CassetteMode
 from newel.evaluation.storage.files import plain_bytes, read_bytes
+from newel.models.recorded_requests import key_of, last_text
 from newel_kernel import ConfigurationError, LlmRequest, LlmResponse
 
 _SECRETS = (
@@ -82,12 +81,12 @@ class Cassette:
         """The recorded answer, or None; in a replay, a missing answer is an error that names the call."""
         if self.mode == "record":
             return None
-        answer = self._answers.get(key_of(model, request, sample))
+        answer = self._answers.get(key_of(request, model=model, sample=sample))
         if answer is not None:
             return LlmResponse.model_validate_json(answer)
         if self.mode == "replay":
             raise MissingRecordingError(
-                f"{self.path} has no answer of {model!r} ({role}, sample {sample}) to {last_text(request)!r}; "
+                f"{self.path} has no answer of {model!r} ({role}, sample {sample}) to {masked(last_text(request))!r}; "
                 f"record it with --cassette auto"
             )
         return None
@@ -96,7 +95,7 @@ class Cassette:
         """Append an answer; failures and chunks are not kept."""
         if self.mode == "replay" or response.error_code or response.partial:
             return
-        key = key_of(model, request, sample)
+        key = key_of(request, model=model, sample=sample)
         if key in self._answers:
             return
         text = masked(plain_bytes(response.model_dump(mode="json", exclude_none=True)).decode())
@@ -105,27 +104,3 @@ class Cassette:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("ab") as file:
             file.write(plain_bytes(entry) + b"\n")
-
-
-def key_of(model: str, request: LlmRequest, sample: str) -> str:
-    """The key of a model call, without the ids of function calls, which are new each time."""
-    config = request.config.model_dump(mode="json", exclude_none=True, exclude={"http_options", "labels"})
-    contents = [content.model_dump(mode="json", exclude_none=True) for content in request.contents]
-    for content in contents:
-        _drop_ids(content)
-    data = json.dumps([model, contents, config, sample], sort_keys=True, ensure_ascii=False, default=str)
-    return hashlib.sha256(data.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def _drop_ids(content: dict[str, Any]) -> None:
-    for part in content.get("parts") or ():
-        for name in ("function_call", "function_response"):
-            if isinstance(part.get(name), dict):
-                part[name].pop("id", None)
-
-
-def last_text(request: LlmRequest, most: int = 80) -> str:
-    """The end of the conversation, for messages."""
-    texts = [part.text for content in request.contents for part in content.parts or () if part.text]
-    text = masked(texts[-1]) if texts else ""
-    return text if len(text) <= most else f"{text[: most - 1]}…"

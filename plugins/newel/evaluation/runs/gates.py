@@ -9,8 +9,9 @@ from newel.evaluation.cases.eval_case import EvalCase
 from newel.evaluation.inference.effects import EffectGate
 from newel.evaluation.judges.model_calls import Send
 from newel.evaluation.runs.accounts import accounts
-from newel.evaluation.runs.cassettes import Cassette, key_of
+from newel.evaluation.runs.cassettes import Cassette
 from newel.evaluation.runs.limits import Limits, retry_delay
+from newel.models.recorded_requests import key_of
 from newel_kernel import LlmRequest, LlmResponse, seam
 
 
@@ -73,7 +74,7 @@ class UnitGate(EffectGate):
         model = request.model or ""
         sample = ""
         if self._cassette is not None:
-            bare = key_of(model, request, "")
+            bare = key_of(request, model=model)
             self._counts[bare] = self._counts.get(bare, -1) + 1
             sample = f"{self._repeat}.{self._counts[bare]}"
             record = self._cassette.find("agent", model, request, sample)
