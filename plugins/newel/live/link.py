@@ -10,6 +10,7 @@ from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from newel.live.contract import LiveSession
+from newel.live.deliveries import drop_repeats
 from newel.live.inbox import media_size
 from newel.live.kinds import LiveIn
 from newel.live.losses import closed_normally, is_loss
@@ -153,11 +154,13 @@ class Link:
             async with aclosing(connection.receive()) as responses:
                 async for response in responses:
                     heard = True
-                    if sender.due:
-                        self.heard = clock()
+                    self.heard = clock() if sender.due else self.heard
                     sender.unanswered = None
                     if response.__class__ is not LlmResponse:
                         response = LlmResponse.model_validate(response)
+                    content = response.content
+                    if content is not None and content.parts and content.parts[0].inline_data is None:
+                        drop_repeats(self.session.ctx, response)
                     if response.sparse_values is not LlmResponse.no_sparse:
                         if response.turn_complete or response.interrupted:
                             sender.due = False

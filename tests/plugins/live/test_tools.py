@@ -79,6 +79,42 @@ def test_calls_of_one_response_run_side_by_side_and_answer_in_their_order() -> N
     asyncio.run(whole())
 
 
+PAY = Part(function_call=call("pay", "c1", amount=100))
+ONE = LlmResponse(content=Content(role="model", parts=[PAY]))
+
+
+@pytest.mark.parametrize("distribution", ["adk", "standard"])
+@pytest.mark.parametrize(
+    "script",
+    [
+        [ONE, ONE, WaitFor("results")],
+        [LlmResponse(content=Content(role="model", parts=[PAY, PAY])), WaitFor("results")],
+        [LlmResponse(content=Content(role="model", parts=[Part(text="so"), PAY])), ONE, WaitFor("results")],
+        [ONE, WaitFor("results"), ONE],
+        [ONE, WaitFor("results"), LlmResponse(content=Content(role="model", parts=[PAY, Part(text="so")]))],
+    ],
+    ids=["twice", "in one response", "with words", "after the result", "after the result, with words"],
+)
+def test_a_call_that_is_delivered_twice_runs_once(script: list[Any], distribution: str) -> None:
+    paid: list[int] = []
+
+    async def pay(amount: int) -> str:
+        """Pay."""
+        paid.append(amount)
+        await asyncio.sleep(0)
+        return "paid"
+
+    async def whole() -> None:
+        steps = [one.model_copy(deep=True) if isinstance(one, LlmResponse) else one for one in script]
+        live = Live([WaitFor("content"), *steps, "done", TURN_COMPLETE], tools=[pay], distribution=distribution)
+        events = await live.run("go")
+        assert (paid, [one.id for one in responses(live)]) == ([100], ["c1"])
+        ids = [one.id for event in events for one in event.get_function_calls()]
+        assert ids == [one.id for event in events for one in event.get_function_responses()] == ["c1"]
+
+    asyncio.run(whole())
+
+
 @pytest.mark.parametrize("distribution", ["adk", "standard"])
 def test_a_tool_that_raises_ends_the_run_or_is_answered_as_the_distribution_says(distribution: str) -> None:
     def breaks() -> None:
