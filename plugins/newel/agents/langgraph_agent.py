@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable
+import json
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from importlib import import_module
 from typing import Any
 
 from pydantic import field_validator
 
 from newel.agents import base_agent
-from newel_kernel import Event, InvocationContext, Json, ModelError
+from newel_kernel import Event, InvocationContext, ModelError
 from newel_types import Content, Part
 
 _CLASSES = {"system": "SystemMessage", "user": "HumanMessage", "assistant": "AIMessage"}
@@ -21,7 +22,7 @@ class LangGraphAgent(base_agent.BaseAgent):
 
     The graph's state has `messages`. A graph with a checkpointer remembers the conversation itself, in the
     thread named by the session's id, and gets only the user's latest messages. `instruction` is the first message of a
-    new thread.
+    new thread. What a graph asks with `interrupt()` is the agent's answer, and the user's next message resumes it.
     """
 
     graph: object
@@ -40,38 +41,73 @@ class LangGraphAgent(base_agent.BaseAgent):
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         config = {"configurable": {"thread_id": ctx.session.id}}
         remembers = bool(getattr(self.graph, "checkpointer", None))
-        turns = [] if remembers and await self._state(config) else self._opening()
-        turns += _latest(ctx.session.events) if remembers else _dialogue(ctx.session.events, self.name)
-        result = await self._call("invoke", {"messages": [_message(role, text) for role, text in turns]}, config)
+        state = await self._call("get_state", config) if remembers else None
+        if waiting := _interrupts(state):
+            given: object = _resuming(waiting, "\n".join(text for _, text in _latest(ctx.session.events)))
+        else:
+            turns = [] if _messages(state) else self._opening()
+            turns += _latest(ctx.session.events) if remembers else _dialogue(ctx.session.events, self.name)
+            given = {"messages": [_message(role, text) for role, text in turns]}
+        result = await self._call("invoke", given, config)
         yield Event(
             invocation_id=ctx.invocation_id,
             author=self.name,
             branch=ctx.branch,
-            content=Content(role="model", parts=[Part(text=self._answer(result))]),
+            content=Content(role="model", parts=[Part(text=self._answer(result, remembers))]),
         )
 
     def _opening(self) -> list[tuple[str, str]]:
         return [("system", self.instruction)] if self.instruction else []
-
-    async def _state(self, config: Json) -> object:
-        """The messages that the graph's checkpointer holds for this thread."""
-        state = await self._call("get_state", config)
-        return (getattr(state, "values", None) or {}).get("messages")
 
     async def _call(self, name: str, *args: object) -> Any:
         """Call the asynchronous method, or, if the graph has none, the synchronous one in a thread."""
         own = getattr(self.graph, f"a{name}", None)
         return await own(*args) if own is not None else await asyncio.to_thread(getattr(self.graph, name), *args)
 
-    def _answer(self, result: object) -> str:
+    def _answer(self, result: object, remembers: bool) -> str:
+        if isinstance(result, dict) and (asked := result.get("__interrupt__")):
+            if not remembers:
+                raise ModelError(
+                    f"the graph of agent {self.name!r} called interrupt() and has no checkpointer, so that it cannot "
+                    f"be resumed: compile it with one, builder.compile(checkpointer=...)"
+                )
+            return "\n".join(_question(one) for one in asked)
         messages = result.get("messages") if isinstance(result, dict) else None
         if not messages:
             raise ModelError(f"the graph of agent {self.name!r} returned no `messages`: its state needs that key")
         last = messages[-1]
+        if _role(last) in ("user", "human"):
+            raise ModelError(f"the graph of agent {self.name!r} ended without an answer to the user's message")
         content = last.get("content") if isinstance(last, dict) else getattr(last, "content", last)
         if isinstance(content, list):  # blocks of several kinds
             return "".join(b if isinstance(b, str) else str(b.get("text", "")) for b in content)
         return str(content)
+
+
+def _role(message: object) -> object:
+    return message.get("role", message.get("type")) if isinstance(message, dict) else getattr(message, "type", None)
+
+
+def _messages(state: object) -> object:
+    """The messages that the graph's checkpointer holds for a thread."""
+    return (getattr(state, "values", None) or {}).get("messages")
+
+
+def _interrupts(state: object) -> list[object]:
+    """The questions that a thread waits for."""
+    return [one for task in getattr(state, "tasks", None) or () for one in getattr(task, "interrupts", None) or ()]
+
+
+def _question(interrupt: object) -> str:
+    value = getattr(interrupt, "value", interrupt)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _resuming(waiting: Sequence[object], answer: str) -> object:
+    """What resumes a thread: the user's answer, to each question if there are several."""
+    several = len(waiting) > 1
+    resume = {getattr(one, "id", None): answer for one in waiting} if several else answer
+    return import_module("langgraph.types").Command(resume=resume)
 
 
 def _text(event: Event) -> str:

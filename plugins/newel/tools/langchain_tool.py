@@ -51,12 +51,24 @@ class LangchainTool(BaseTool):
 
     def _get_declaration(self) -> FunctionDeclaration:
         return FunctionDeclaration(
-            name=self.name, description=self.description, parameters_json_schema=_schema(self.tool.args_schema)
+            name=self.name, description=self.description, parameters_json_schema=_schema(self._shown())
         )
+
+    def _shown(self) -> object:
+        """The arguments that the model gives: LangChain injects the others."""
+        declared = self.tool.args_schema
+        return (getattr(self.tool, "tool_call_schema", None) or declared) if declared is not None else None
+
+    def _given(self, args: Json) -> Json:
+        """The model's arguments without those that are injected, which it must not set."""
+        if (shown := self._shown()) is self.tool.args_schema:
+            return args
+        injected = _schema(self.tool.args_schema).get("properties", {}).keys() - _schema(shown).get("properties", {})
+        return {name: value for name, value in args.items() if name not in injected}
 
     async def run_async(self, *, args: Json, tool_context: Context) -> object:
         """Invoke the tool; a tool without a schema of its arguments gets its one text."""
-        value: object = args if self.tool.args_schema is not None else args.get("input", "")
+        value: object = self._given(args) if self.tool.args_schema is not None else args.get("input", "")
         own = getattr(self.tool, "ainvoke", None)
         result = await (own(value) if own is not None else asyncio.to_thread(self.tool.invoke, value))
         result = await result if inspect.isawaitable(result) else result

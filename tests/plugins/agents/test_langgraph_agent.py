@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -93,3 +94,44 @@ def test_what_is_no_graph_is_refused() -> None:
         LangGraphAgent(name="graph", graph=object())
     with pytest.raises(ModelError, match="returned no `messages`"):
         talk(SimpleNamespace(invoke=lambda state, config: {}), "x")
+
+
+class Asking(Remembering):
+    """Asks before it does something, and ends with what it was told."""
+
+    def __init__(self, question: Any = "delete all?") -> None:
+        super().__init__()
+        self.question, self.waiting, self.resumed = question, False, []
+
+    def get_state(self, config: dict[str, Any]) -> Any:
+        interrupts = [SimpleNamespace(id="i1", value=self.question)] if self.waiting else []
+        return SimpleNamespace(values={"messages": []}, tasks=[SimpleNamespace(interrupts=interrupts)])
+
+    def invoke(self, state: Any, config: dict[str, Any]) -> Any:
+        if self.waiting:
+            self.waiting = False
+            self.resumed.append(state.resume)
+            return {"messages": [{"role": "assistant", "content": f"told {state.resume}"}]}
+        self.waiting = True
+        return {"messages": state["messages"], "__interrupt__": [SimpleNamespace(id="i1", value=self.question)]}
+
+
+@pytest.mark.parametrize(("question", "asked"), [("delete all?", "delete all?"), ({"q": "ä"}, '{"q": "ä"}')])
+def test_a_question_reaches_the_user_and_the_answer_the_graph(
+    question: Any, asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    types = SimpleNamespace(Command=lambda resume: SimpleNamespace(resume=resume))
+    monkeypatch.setitem(sys.modules, "langgraph.types", types)
+    graph = Asking(question)
+    events = talk(graph, "clean up", "yes", "clean up again")
+    assert [event.content.parts[0].text for event in events] == [asked, "told yes", asked]
+    assert graph.resumed == ["yes"]
+
+
+def test_the_users_own_words_are_no_answer() -> None:
+    asking = Asking()
+    asking.checkpointer = None
+    with pytest.raises(ModelError, match=r"called interrupt\(\) and has no checkpointer"):
+        talk(asking, "clean up")
+    with pytest.raises(ModelError, match="ended without an answer"):
+        talk(SimpleNamespace(invoke=lambda state, config: state), "x")

@@ -75,6 +75,23 @@ def test_the_wrapper_may_rename(talk: Any) -> None:
     assert tool.__newel_origin__.endswith("Weather 'weather'")
 
 
+class Injected(Args):
+    """As LangChain has it: `args_schema` has all arguments, `tool_call_schema` those of the model."""
+
+    user_id: str = "nobody"
+
+
+class Owned(Weather):
+    args_schema: Any = Injected
+    tool_call_schema: Any = Args
+
+
+def test_the_model_neither_sees_nor_sets_what_is_injected(talk: Any) -> None:
+    response, declared = result(talk, Owned(), {"city": "Oslo", "user_id": "eve"})
+    assert response == {"got": {"city": "Oslo"}}
+    assert list(declared.parameters_json_schema["properties"]) == ["city"]
+
+
 @pytest.mark.parametrize("entry", [object(), Weather, print])
 def test_what_does_not_look_like_one_is_refused(entry: Any) -> None:
     with pytest.raises(ConfigurationError, match="is not a LangChain tool"):
