@@ -30,7 +30,7 @@ _NAMES = {
         "ModelError NewelError PairingError PluginError PluginHookError PluginLoadError ServiceMissingError "
         "SessionError SessionNotFoundError StaleSessionError ToolAbortedError brief did_you_mean"
     ),
-    "events": "Event EventActions EventCompaction NodeInfo ToolConfirmation as_message freeze_event",
+    "events": "INVALID_OUTPUT Event EventActions EventCompaction NodeInfo ToolConfirmation as_message freeze_event",
     "gate": "Admission SessionGate open_session",
     "hooks": "LIFECYCLE Bound Callbacks",
     "hookspecs.markers": "Settings hookimpl hookspec",

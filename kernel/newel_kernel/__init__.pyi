@@ -58,6 +58,7 @@ from newel_kernel._internal.errors import StaleSessionError as StaleSessionError
 from newel_kernel._internal.errors import ToolAbortedError as ToolAbortedError
 from newel_kernel._internal.errors import brief as brief
 from newel_kernel._internal.errors import did_you_mean as did_you_mean
+from newel_kernel._internal.events import INVALID_OUTPUT as INVALID_OUTPUT
 from newel_kernel._internal.events import Event as Event
 from newel_kernel._internal.events import EventActions as EventActions
 from newel_kernel._internal.events import EventCompaction as EventCompaction

@@ -62,6 +62,10 @@ class NodeInfo(Record):
     nodes: dict[str, Json] | None = None
 
 
+#: The error code of an answer that was refused, and for which the model is asked again.
+INVALID_OUTPUT = "INVALID_OUTPUT"
+
+
 @forbid_extra
 @record
 class EventActions(Record):
@@ -194,6 +198,8 @@ class Event(LlmResponse):
         for part in parts:
             if part.function_call is not None or part.function_response is not None:
                 return False
+        if self.sparse_values and self.error_code == INVALID_OUTPUT:
+            return False  # another answer is asked for
         return parts[-1].code_execution_result is None
 
     def model_copy(self, *, update: Mapping[str, object] | None = None, deep: bool = False) -> Event:

@@ -7,9 +7,9 @@ from contextlib import aclosing
 
 from newel.agents.llm.task._finish_task_tool import finishing_response
 from newel.agents.opening import Opening, as_opening
-from newel.agents.structured_output import validated
 from newel.contexts.invocation_context import full_invocation
 from newel.events.text import text_of
+from newel.tools.structured_output import is_invalid, validated
 from newel.turns.resumption import restore
 from newel_kernel import BaseAgent, Event, InvocationContext
 from newel_types import Content
@@ -91,10 +91,10 @@ class IsolatedResult:
         self.value: object = None
 
     def see(self, event: Event) -> None:
-        """Read `event`; a message that does not fit the output schema raises pydantic's ValidationError."""
+        """Read `event`; a message that does not fit the output schema raises OutputSchemaError."""
         if event.output is not None:
             self.value = event.output
-        elif self._answers_once and (text := _message(event)) is not None:
+        elif self._answers_once and not is_invalid(event) and (text := _message(event)) is not None:
             event.node_info.message_as_output = True
             if self._schema is None:
                 self.value = text

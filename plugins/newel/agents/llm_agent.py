@@ -13,10 +13,9 @@ from newel import models
 from newel.agents import base_agent
 from newel.agents.instruction_provider import instruction_problem
 from newel.agents.llm_driver import LlmDriver, named_model
-from newel.agents.structured_output import schema_problem
-from newel.agents.structured_output import validated as validated
 from newel.contexts.invocation_context import InvocationContext
 from newel.models.contract import BaseLlm
+from newel.tools.structured_output import schema_problem
 from newel.turns.transfers import relay
 from newel_kernel import LIFECYCLE, AgentDriver, BaseTool, BaseToolset, Event, ReadonlyContext
 from newel_kernel import InvocationContext as KernelInvocationContext

@@ -11,16 +11,23 @@ from newel import live, models
 from newel.agents.base_agent import BaseAgentState
 from newel.agents.driver import Driver
 from newel.agents.llm import task
-from newel.agents.structured_output import validated
 from newel.contexts.invocation_context import InvocationContext
 from newel.events.text import text_of
 from newel.models.contract import BaseLlm
 from newel.models.llm_request import LlmRequest
+from newel.tools.structured_output import (
+    PLUGIN,
+    VALID_ANSWERS,
+    OutputSchemaError,
+    Settings,
+    validated,
+)
 from newel.turns.delegates import is_delegate
 from newel.turns.handovers import handed_over, has_finished, transferred_to
 from newel.turns.pauses import pauses, waits
 from newel.turns.transfers import Handover
 from newel_kernel import (
+    INVALID_OUTPUT,
     BaseAgent,
     BaseTool,
     BaseToolset,
@@ -91,19 +98,60 @@ class LlmDriver(Driver, ModelDriver):
                 f"mode: use run_async, or give them mode='chat'"
             )
         events = live.converse(ctx)
-        return events if agent.output_key is None else self._saving_output(events)
+        return events if agent.output_key is None else self._saving_output(ctx, events)
 
     async def _handing_over(self, target: BaseAgent, ctx: InvocationContext) -> Events:
         yield Handover(target, ctx)
 
     def _turns(self, ctx: InvocationContext) -> Events:
         agent: LlmAgent = self.agent
-        if self.has_modes():
-            Plan.of(ctx)  # an edit may have changed the tools of modes
-            events = task.delegating(agent, ctx)
-        else:
-            events = reason_and_act(ctx)
-        return events if agent.output_key is None else self._saving_output(events)
+        if agent.output_schema is not None:
+            return self._steps(ctx) if agent.mode == "task" else self._answering(ctx)  # a task's goes to finish_task
+        events = self._steps(ctx)
+        return events if agent.output_key is None else self._saving_output(ctx, events)
+
+    def _steps(self, ctx: InvocationContext) -> Events:
+        if not self.has_modes():
+            return reason_and_act(ctx)
+        Plan.of(ctx)  # an edit may have changed the tools of modes
+        return task.delegating(self.agent, ctx)
+
+    async def _answering(self, ctx: InvocationContext) -> Events:
+        """The agent's events; its model is asked again while its answer does not fit the output schema."""
+        agent: LlmAgent = self.agent
+        settings = ctx.composition.settings_of(PLUGIN, Settings)
+        asked = 0
+        async with aclosing(self._steps(ctx)) as events:
+            async for event in events:
+                if agent.output_key is not None or settings.check_always:
+                    failure = self._check_output(ctx, event)
+                    if failure is not None:
+                        asked += 1
+                        if asked > settings.retries:
+                            raise failure.of_agent(agent.name, asked)
+                        event.error_code, event.error_message = INVALID_OUTPUT, failure.problems
+                yield event
+
+    def _check_output(self, ctx: InvocationContext, event: Event) -> OutputSchemaError | None:
+        """Put a final answer that fits into the state; else return what is wrong with it."""
+        agent: LlmAgent = self.agent
+        text = self._answer_in(event)
+        if text is None or not text.strip():
+            return None
+        given = ctx.stash.get(VALID_ANSWERS, None)
+        try:
+            value = given.pop(event.id) if given and event.id in given else validated(agent.output_schema, text)
+        except OutputSchemaError as error:
+            return error
+        if agent.output_key is not None:
+            event.actions.state_delta[agent.output_key] = value
+        return None
+
+    def _answer_in(self, event: Event) -> str | None:
+        """The text of the agent's final event, if `event` is that and has content."""
+        if event.author != self.agent.name or not event.is_final_response():
+            return None
+        return text_of(event.content) if event.content is not None and event.content.parts else None
 
     async def _resumable(self, ctx: InvocationContext) -> Events:
         """The agent's events from where it stopped, if it had begun, then an event for its end."""
@@ -122,27 +170,20 @@ class LlmDriver(Driver, ModelDriver):
             ctx.set_agent_state(agent.name, end_of_agent=True)
             yield agent._create_agent_state_event(ctx)
 
-    async def _saving_output(self, events: Events) -> Events:
+    async def _saving_output(self, ctx: KernelInvocationContext, events: Events) -> Events:
         async with aclosing(events):
             async for event in events:
-                self._save_output(event)
+                self._save_output(ctx, event)
                 yield event
 
-    def _save_output(self, event: Event) -> None:
-        """Put the text of a final answer (validated, if there is an output schema) into the state."""
+    def _save_output(self, ctx: KernelInvocationContext, event: Event) -> None:
+        """Put the text of a final answer into the state."""
         agent: LlmAgent = self.agent
-        if event.author != agent.name or not event.is_final_response():
+        text = self._answer_in(event)
+        if text is None or agent.output_key is None:
             return
-        parts = event.content.parts if event.content is not None else None
-        if not parts or agent.output_key is None:
-            return
-        text = text_of(event.content)
-        value: object = text
-        if agent.output_schema is not None:
-            if not text.strip() or agent.mode == "task":  # a task's result goes to finish_task, and this is a question
-                return
-            value = validated(agent.output_schema, text)
-        event.actions.state_delta[agent.output_key] = value
+        if text or ctx.composition.settings_of(PLUGIN, Settings).save_empty:
+            event.actions.state_delta[agent.output_key] = text
 
     def model_for(self, ctx: KernelInvocationContext) -> BaseLlm:
         """The model, resolved by the invocation's distribution and within its policies."""

@@ -9,10 +9,13 @@ import json
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from pydantic import BaseModel
+
 from newel.contexts.context import Context
 from newel.contexts.invocation_context import full_invocation
 from newel.flows.llm_agents import LlmContext, request_processor
 from newel.tools.set_model_response_tool import SetModelResponseTool
+from newel.tools.structured_output import GIVEN_ANSWERS, VALID_ANSWERS, Settings, is_invalid
 from newel_kernel import Event, InvocationContext, LlmRequest, RequestProcessor, ResultProcessor, hookimpl
 from newel_types import Content, Part
 
@@ -26,9 +29,18 @@ _INSTRUCTION = (
 )
 
 
+_CORRECTION = (
+    "Your answer does not fit the required output schema: {problems}\n"
+    "Answer again, with one JSON value that fits the schema and nothing else."
+)
+
+
 async def before(ctx: LlmContext, request: LlmRequest) -> None:
-    """Declare set_model_response and say that the answer goes there."""
+    """Declare set_model_response and say that the answer goes there; tell what was wrong with the last answer."""
     agent = ctx.agent
+    if (problems := _problems(ctx)) is not None:
+        text = _CORRECTION.format(problems=problems)
+        request.contents.append(Content(role="user", parts=[Part(text=text)]))
     if ctx.mode is not None:  # the conversation has no final answer
         return
     if not agent.tools or agent.__newel__.model_for(ctx).capabilities.output_schema_with_tools:
@@ -38,20 +50,34 @@ async def before(ctx: LlmContext, request: LlmRequest) -> None:
     request.append_instructions([_INSTRUCTION])
 
 
+def _problems(ctx: LlmContext) -> str | None:
+    """What is wrong with the agent's last answer in this invocation; None if there is nothing."""
+    for event in reversed(ctx.session.events):
+        if event.invocation_id != ctx.invocation_id or event.author == "user":
+            return None
+        if event.author == ctx.agent.name and event.branch == ctx.branch:
+            return event.error_message if is_invalid(event) else None
+    return None
+
+
 async def after(ctx: InvocationContext, call_event: Event, result_event: Event) -> list[Event] | None:
-    """If the answer was given, it becomes the agent's final message."""
+    """If the answer was given, it becomes the agent's final message: the JSON that the model gave."""
     actions = result_event.touched_actions
     if actions is None or actions.set_model_response is None:
         return None
-    text = json.dumps(actions.set_model_response, ensure_ascii=False)
-    return [
-        Event(
-            invocation_id=ctx.invocation_id,
-            author=ctx.agent.name,
-            branch=ctx.branch,
-            content=Content(role="model", parts=[Part(text=text)]),
-        )
-    ]
+    answers = ctx.stash.get(GIVEN_ANSWERS, None) or {}
+    found = [answers.pop(response.id, None) for response in result_event.get_function_responses()]
+    answer = next(filter(None, found), None)
+    text = json.dumps(actions.set_model_response if answer is None else answer.given, ensure_ascii=False)
+    event = Event(
+        invocation_id=ctx.invocation_id,
+        author=ctx.agent.name,
+        branch=ctx.branch,
+        content=Content(role="model", parts=[Part(text=text)]),
+    )
+    if answer is not None:
+        ctx.stash[VALID_ANSWERS][event.id] = answer.value
+    return [event]
 
 
 def applies_to(agent: LlmAgent) -> bool:
@@ -60,6 +86,12 @@ def applies_to(agent: LlmAgent) -> bool:
     A task agent answers through finish_task.
     """
     return agent.output_schema is not None and agent.mode != "task"
+
+
+@hookimpl
+def register_settings() -> type[BaseModel]:
+    """The class of the plugin's settings."""
+    return Settings
 
 
 @hookimpl

@@ -12,12 +12,12 @@ from pydantic import BaseModel, ValidationError
 
 import newel_compose
 from newel import runs
-from newel.agents.llm_agent import validated
 from newel.contexts.invocation_context import full_invocation
 from newel.tools.agent_call import AgentCall
 from newel.tools.agent_calls import DEPTH, PLUGIN, Settings
 from newel.tools.function_schema import without_titles
 from newel.tools.inner_runner import InnerRunner
+from newel.tools.structured_output import OutputSchemaError, validated
 from newel_kernel import BaseAgent, BaseTool, Chains, ConfigurationError, Context, Event, Json
 from newel_kernel import InvocationContext as KernelInvocationContext
 from newel_types import Content, FunctionDeclaration, Part, deep_copy
@@ -146,7 +146,12 @@ class AgentTool(BaseTool):
         texts = [text for part in last.content.parts or () if not part.thought and (text := _text(part))]
         text = "\n".join(texts)
         schema = _schema_of(self.agent, "output_schema")
-        return text if schema is None or not text else validated(schema, text)
+        if schema is None or not text:
+            return text
+        try:
+            return validated(schema, text)
+        except OutputSchemaError as error:
+            raise error.of_agent(self.agent.name, 1) from None
 
 
 async def _drive(runner: InnerRunner, message: Content, context: Context) -> Event | None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from newel.tools.structured_output import GIVEN_ANSWERS, GivenAnswer, plain_answer, problems_of, validated_json
 from newel_kernel import BaseTool, Context, Json
 from newel_types import FunctionDeclaration
 
@@ -46,9 +47,11 @@ class SetModelResponseTool(BaseTool):
         value: object = args.get("items") if self._wrapped else args
         if self._adapter is not None:
             try:
-                parsed = self._adapter.validate_python(value)
+                parsed = validated_json(self._adapter, value)
             except ValidationError as error:
-                return {"error": f"the response does not fit the schema: {error}"}
+                return {"error": f"the response does not fit the schema: {problems_of(error)}"}
+            answer = GivenAnswer(value, plain_answer(self._adapter, parsed))
+            tool_context.get_invocation_context().stash[GIVEN_ANSWERS][tool_context.function_call_id] = answer
             value = self._adapter.dump_python(parsed, mode="json", exclude_none=isinstance(parsed, BaseModel))
         tool_context.actions.set_model_response = value
         return value

@@ -12,7 +12,7 @@ from newel.events.request_input import RequestInput
 from newel.workflow._base_node import BaseNode
 from newel.workflow._retry_config import RetryConfig
 from newel.workflow.binding import Binding, Source
-from newel.workflow.coercion import plain
+from newel.workflow.coercion import carried
 from newel.workflow.context import Run
 from newel_kernel import Event
 from newel_types import ATOMS, Content
@@ -97,7 +97,7 @@ class FunctionNode(BaseNode):
             return run.stamp(Event(content=result))
         if isinstance(result, (Event, RequestInput)):
             return run.take(result)
-        return run.take(plain(result))
+        return run.take(carried(result))
 
     async def __newel_events__(self, run: Run) -> AsyncGenerator[Event, None]:
         result = self._binding.call(run)

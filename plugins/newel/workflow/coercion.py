@@ -17,6 +17,8 @@ def fit(value: object, hint: object) -> object:
     """`value` as `hint` asks, or pydantic's ValidationError. Of a message, its text is taken, and parsed as JSON."""
     if hint is None or hint is Any or value.__class__ is hint:
         return value
+    if value.__class__ is ModelData and isinstance(hint, type) and (own := value.own(hint)) is not None:
+        return own
     adapter = _adapter(hint)
     if adapter is None:  # a JSON schema, or an annotation that pydantic does not know: it says nothing about the value
         return value
@@ -56,6 +58,30 @@ def _hashed_adapter(hint: Any) -> TypeAdapter[object] | None:
         return None
 
 
+class ModelData(dict[str, Any]):
+    """A pydantic model as plain data, under the names that it is validated by, with the model that it was made of.
+
+    Who asks for the model's class gets the model: it was validated once, where it was made.
+    """
+
+    __slots__ = ("model",)
+
+    def __init__(self, model: BaseModel) -> None:
+        super().__init__(model.model_dump(by_alias=True))
+        self.model = model
+
+    def own(self, kind: type) -> BaseModel | None:
+        """A copy of the model, if it is a `kind` and the data has not been changed since."""
+        if isinstance(self.model, kind) and self == self.model.model_dump(by_alias=True):
+            return self.model.model_copy(deep=True)
+        return None
+
+
+def carried(value: Any) -> Any:
+    """`value` as it goes from node to node: plain data, which keeps the model that it was made of."""
+    return ModelData(value) if isinstance(value, BaseModel) else plain(value)
+
+
 def plain(value: Any) -> Any:
     """`value` with pydantic models dumped, its containers copied: what is committed must not change later."""
     kind = value.__class__
@@ -68,7 +94,9 @@ def plain(value: Any) -> Any:
     if kind is tuple:
         return tuple(plain(entry) for entry in value)
     if isinstance(value, BaseModel):
-        return value.model_dump()
+        return value.model_dump(by_alias=True)
+    if kind is ModelData:
+        return plain(dict(value))
     if isinstance(value, Record):
         return value.model_dump(mode="json", exclude_none=True)
     return value
@@ -76,4 +104,4 @@ def plain(value: Any) -> Any:
 
 def fit_plain(value: object, schema: object) -> object:
     """`value` validated by `schema` and as plain data; unchanged if there is no schema."""
-    return value if schema is None else plain(fit(value, schema))
+    return value if schema is None else carried(fit(value, schema))

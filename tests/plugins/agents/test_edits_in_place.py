@@ -36,7 +36,7 @@ class Moving(BaseLlm):
         SEEN.append(
             (self.model, request.config.model_dump(exclude_none=True), [*request.tools_dict], len(request.contents))
         )
-        part = Part(text="here")
+        part = Part(text='{"where": "here"}')
         if offers is not None and len([one for one in SEEN if one[0] == "request"]) == 0:
             names = offers._get_declaration().parameters_json_schema["properties"]["agent_name"]["enum"]
             part = Part(

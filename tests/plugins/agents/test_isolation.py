@@ -7,12 +7,13 @@ from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from newel import Agent, Event, Runner
 from newel.agents import BaseAgent, InvocationContext, SequentialAgent
 from newel.agents.isolation import IsolatedResult, run_isolated
 from newel.testing import ScriptedModel
+from newel.tools.structured_output import OutputSchemaError
 from newel.types import Content, FunctionCall, Part
 
 Work = Callable[[InvocationContext], AsyncGenerator[Event, None]]
@@ -189,7 +190,7 @@ def test_the_outcome_is_the_last_message() -> None:
 
 def test_a_message_that_does_not_fit_fails() -> None:
     outcome = IsolatedResult(Agent(name="writer", model="test:", output_schema=Word))
-    with pytest.raises(ValidationError):
+    with pytest.raises(OutputSchemaError):
         outcome.see(Event(author="writer", content=Content(role="model", parts=[Part(text="{}")])))
 
 

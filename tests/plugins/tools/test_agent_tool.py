@@ -6,12 +6,13 @@ import asyncio
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from newel.agents import LlmAgent, SequentialAgent
 from newel.models.scripted import ScriptedModel
 from newel.plugins import BasePlugin
 from newel.tools import AgentTool, BaseToolset, ToolContext
+from newel.tools.structured_output import OutputSchemaError
 from newel_kernel import LlmResponse
 from newel_types import CodeExecutionResult, FunctionCall, Part
 
@@ -106,7 +107,7 @@ def test_an_output_schema_makes_data(talk: Any) -> None:
     inner = agent("inner", '{"good": true, "note": null}', output_schema=Verdict)
     assert result(talk(calling(inner)).say("tea")) == {"good": True}
     wrong = agent("inner", '{"good": "perhaps"}', output_schema=Verdict)
-    with pytest.raises(ValidationError):
+    with pytest.raises(OutputSchemaError, match=r"agent .inner.*good"):
         talk(calling(wrong)).say("tea")
 
 

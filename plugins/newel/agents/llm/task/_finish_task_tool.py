@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from pydantic import TypeAdapter, ValidationError
 
 from newel.agents.llm.task._task_models import _DefaultTaskOutput
+from newel.tools.structured_output import validated_json
 from newel_kernel import BaseTool, Context, Event, InvocationContext, Json, LlmRequest, Log
 from newel_types import FunctionDeclaration, FunctionResponse
 
@@ -89,7 +90,7 @@ class FinishTaskTool(BaseTool):
         value = args.get(self._wrapper_key) if self._wrapper_key else args
         if self._adapter is None:
             return value
-        return self._adapter.dump_python(self._adapter.validate_python(value), mode="json")
+        return self._adapter.dump_python(validated_json(self._adapter, value), mode="json")
 
 
 async def until_finished(
