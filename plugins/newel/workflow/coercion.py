@@ -61,7 +61,7 @@ def _hashed_adapter(hint: Any) -> TypeAdapter[object] | None:
 class ModelData(dict[str, Any]):
     """A pydantic model as plain data, under the names that it is validated by, with the model that it was made of.
 
-    Who asks for the model's class gets the model: it was validated once, where it was made.
+    Who asks for the model's class gets the model: it was validated when it was made.
     """
 
     __slots__ = ("model",)
