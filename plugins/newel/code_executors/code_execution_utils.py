@@ -38,22 +38,24 @@ class CodeExecutionUtils:
     def extract_code_and_truncate_content(content: Content | None, delimiters: Sequence[Delimiters]) -> str | None:
         """The first code in `content`, whose parts then end with that code; None, and no change, if there is none.
 
-        Code is an executable part that no result follows, else the first delimited block of the text.
+        Code is an executable part that no result follows, else the first delimited block of the text. Thoughts are not
+        read for code, and stay.
         """
         parts = content.parts if content is not None else None
         if content is None or not parts:
             return None
         for index, part in enumerate(parts):
             ran = index + 1 < len(parts) and parts[index + 1].code_execution_result is not None
-            if part.executable_code is not None and not ran:
+            if part.executable_code is not None and not part.thought and not ran:
                 content.parts = parts[: index + 1]
                 return part.executable_code.code
-        texts = [part for part in parts if part.text]
+        texts = [part for part in parts if part.text and not part.thought]
         block = _first_block("\n".join(part.text or "" for part in texts), delimiters)
         if block is None:
             return None
         before, code = block
-        content.parts = [texts[0].model_copy(update={"text": before})] if before else []
+        content.parts = [part for part in parts if part.thought]
+        content.parts += [texts[0].model_copy(update={"text": before})] if before else []
         content.parts.append(CodeExecutionUtils.build_executable_code_part(code))
         return code
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from newel.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse, check_limit
 from newel.memory.memory_entry import MemoryEntry
+from newel.memory.rows import words_of
 from newel.memory.terms import sought, terms
 from newel.memory.times import seconds, time_of
 from newel_kernel import Event, Session, seam
@@ -56,7 +57,7 @@ class InMemoryMemoryService(BaseMemoryService):
         for memory in memories:
             metadata = {**(custom_metadata or {}), **memory.custom_metadata}
             entry = memory.model_copy(update={"custom_metadata": metadata})
-            text = " ".join(part.text for part in memory.content.parts or () if part.text)
+            text = words_of(memory.content)
             own[memory.id or seam.new_id()] = (terms(text), entry)
 
     async def search_memory(
@@ -103,7 +104,7 @@ def _remembered(
             timestamp=time_of(event),
             custom_metadata=dict(custom_metadata or {}),
         )
-        entries[event.id] = (terms(" ".join(part.text for part in content.parts if part.text)), entry)
+        entries[event.id] = (terms(words_of(content)), entry)
     return entries
 
 

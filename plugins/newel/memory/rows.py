@@ -102,8 +102,9 @@ def remembered(values: tuple[object, ...], score: float, text: str) -> MemoryEnt
 
 
 def words_of(content: Content | None) -> str:
-    """The text of a content."""
-    return " ".join(part.text for part in (content.parts if content is not None else None) or () if part.text)
+    """The text of a content, without thoughts."""
+    parts = content.parts if content is not None else None
+    return " ".join(part.text for part in parts or () if part.text and not part.thought)
 
 
 def checked(names: Iterable[str | None]) -> None:

@@ -47,7 +47,7 @@ class PreloadMemoryTool(BaseTool):
 def _entry(memory: MemoryEntry) -> str:
     """The text of a memory with its author and time; empty if it has no text."""
     parts = memory.content.parts if memory.content is not None else None
-    text = " ".join(part.text for part in parts or () if part.text)
+    text = " ".join(part.text for part in parts or () if part.text and not part.thought)
     if not text:
         return ""
     line = f"{memory.author}: {text}" if memory.author else text

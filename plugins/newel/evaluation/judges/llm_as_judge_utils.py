@@ -119,7 +119,7 @@ def steps_of(intermediate_data: IntermediateDataType | None) -> str:
 def _lines(author: str, content: Content | None) -> list[str]:
     lines = []
     for part in content.parts or () if content is not None else ():
-        if part.text:
+        if part.text and not part.thought:
             lines.append(f"{author}: {part.text}")
         if part.function_call is not None:
             call = part.function_call

@@ -66,10 +66,10 @@ def on_last_turn(judged: EvaluationResult, pairs: Sequence[tuple[Invocation, Inv
 
 
 def text_of(content: Content | None) -> str:
-    """The text parts, one under the other."""
+    """The text parts without thoughts, one under the other."""
     if content is None:
         return ""
-    return "\n".join(part.text for part in content.parts or () if part.text)
+    return "\n".join(part.text for part in content.parts or () if part.text and not part.thought)
 
 
 def answer_of(invocation: Invocation, with_steps: bool = False) -> str:

@@ -117,7 +117,7 @@ class HallucinationsV1Evaluator(Evaluator):
             for event in actual.intermediate_data.invocation_events:
                 before = f"{context}\n{steps_of(so_far)}"
                 for part in event.content.parts or () if event.content is not None else ():
-                    if part.text:
+                    if part.text and not part.thought:
                         yield EvaluationStep(before, part.text)
                 so_far = InvocationEvents(invocation_events=[*so_far.invocation_events, event])
         final = answer_of(actual)
