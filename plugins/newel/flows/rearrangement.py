@@ -94,7 +94,7 @@ def place_latest_response(events: list[Event]) -> list[Event]:
 def place_pairs(events: Sequence[Event]) -> list[Event]:
     """Put every event of calls right before the latest response to one of them; whatever else was said stays.
 
-    The responses to it become one event, in the order of its calls, the latest to each. What a message says next to a
+    The responses to it become one event, in the order of the first to each call, the latest to each. What a message says next to a
     response stays in its place, behind the responses.
     """
     #: Positions of events of calls: by call id, and by the position of the latest response.
@@ -115,8 +115,7 @@ def place_pairs(events: Sequence[Event]) -> list[Event]:
     for index, event in enumerate(events):
         for at in arriving.get(index, ()):
             result.append(_without_any_response(events[at]))
-            order = [id_ for id_ in dict.fromkeys(call_ids(events[at])) if id_ in responses[at]]
-            content = Content(role="user", parts=[responses[at][id_] for id_ in order])
+            content = Content(role="user", parts=list(responses[at].values()))
             result.append(event.model_copy(update={"content": content}))
         rest = _without_any_response(event)
         if index in latest or rest.content is None:
