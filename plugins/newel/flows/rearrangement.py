@@ -94,8 +94,8 @@ def place_latest_response(events: list[Event]) -> list[Event]:
 def place_pairs(events: Sequence[Event]) -> list[Event]:
     """Put every event of calls right before the latest response to one of them; whatever else was said stays.
 
-    The responses to it become one event, in the order of the first to each call, the latest to each. What a message says next to a
-    response stays in its place, behind the responses.
+    The responses to it become one event, in the order of the first to each call, the latest to each. What a message
+    says next to a response stays in its place, behind the responses.
     """
     #: Positions of events of calls: by call id, and by the position of the latest response.
     asked: dict[str | None, int] = {}
