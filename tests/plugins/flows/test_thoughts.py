@@ -26,14 +26,16 @@ def test_code_in_a_thought_is_not_run() -> None:
     assert [part.text for part in content.parts or ()] == [_BLOCK, "So: ", None]
 
 
-@pytest.mark.parametrize("distribution", ["standard", "adk"])
-def test_an_answer_of_thoughts_leaves_the_output_key(distribution: str) -> None:
+@pytest.mark.parametrize(("distribution", "kept"), [("standard", "first"), ("adk", "")])
+def test_an_answer_of_thoughts_leaves_the_output_key_unless_the_specification_counts(
+    distribution: str, kept: str
+) -> None:
     async def main() -> None:
         thinking = LlmResponse(content=Content(role="model", parts=[Part(text="hm", thought=True)]))
         model = ScriptedModel(["first", {"response": thinking}])
         chat = Conversation(Agent(name="a", model=model, output_key="out"), distribution=distribution)
         await chat.send("go")
         await chat.send("go on")
-        assert (await chat.stored()).state["out"] == "first"
+        assert (await chat.stored()).state["out"] == kept
 
     asyncio.run(main())
