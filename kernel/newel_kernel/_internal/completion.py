@@ -15,8 +15,7 @@ from newel_kernel._internal.lifecycle import ask
 def finish(ctx: InvocationContext, error: BaseException | None) -> Awaitable[None]:
     """Call the hooks for the end of a run, then the epilogues; an error in the hooks does not skip the epilogues."""
     hooks = ctx.composition.hooks
-    has_hooks = "on_run_error_callback" in hooks or "after_run_callback" in hooks
-    if not has_hooks and error is None and ctx.mode is None:
+    if error is None and ctx.mode is None and "after_run_callback" not in hooks:
         return epilogues(ctx, None)
     return _finish(ctx, hooks, error)
 

@@ -44,13 +44,18 @@ class Admission:
 
 async def open_session(admission: Admission) -> Session:
     """The session as its store opens it, created if it does not exist and the admission says so."""
-    where: Json = {"app_name": admission.app_name, "user_id": admission.user_id, "session_id": admission.session_id}
-    session = await admission.service.open(**where, config=admission.config.get_session_config)
-    return await _created(admission, where) if session is None else session
+    session = await admission.service.open(
+        app_name=admission.app_name,
+        user_id=admission.user_id,
+        session_id=admission.session_id,
+        config=admission.config.get_session_config,
+    )
+    return await _created(admission) if session is None else session
 
 
-async def _created(admission: Admission, where: Json) -> Session:
+async def _created(admission: Admission) -> Session:
     service, session_id = admission.service, admission.session_id
+    where: Json = {"app_name": admission.app_name, "user_id": admission.user_id, "session_id": session_id}
     _check_ids(admission.user_id, session_id)
     if not admission.creates:
         raise SessionNotFoundError(

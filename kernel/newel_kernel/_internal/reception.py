@@ -47,24 +47,26 @@ async def receive(ctx: InvocationContext, turn: Turn, state_delta: Json | None) 
     Specified in docs/reference/behaviour.md#receiving-a-message.
     """
     assert ctx.user_content is not None
-    for prologue in ctx.composition.prologues:
+    chains = ctx.composition
+    for prologue in chains.prologues:
         if (events := prologue.run(ctx)) is not None:  # else a plain function has run
             await _commit(ctx, events)
-    if "on_user_message_callback" in ctx.composition.hooks:
+    if "on_user_message_callback" in chains.hooks:
         keywords = {"invocation_context": ctx, "user_message": ctx.user_content}
         changed = await ask(ctx, "on_user_message_callback", keywords)
         if changed is not None:
             ctx.user_content = changed
-    for prologue in ctx.composition.late_prologues:
+    for prologue in chains.late_prologues:
         if (events := prologue.run(ctx)) is not None:
             await _commit(ctx, events)
     if ctx.user_content is not turn.content:
         turn = turn.log.turn(ctx.user_content)
-    messages = ctx.composition.turns.messages(ctx, turn)
+    messages = chains.turns.messages(ctx, turn)
     if state_delta and messages:
         messages[0].actions = EventActions(state_delta=deep_copy(state_delta))
     for event in messages:
-        stamp(event, ctx.run_config)
+        if ctx.run_config.custom_metadata:
+            stamp(event, ctx.run_config)
         await ctx.session_service.append_event(ctx.session, event)
     return messages
 

@@ -18,7 +18,7 @@ from newel_kernel._internal.invocation import InvocationContext, Mode
 from newel_kernel._internal.lifecycle import ask
 from newel_kernel._internal.log import Log, Turn
 from newel_kernel._internal.loop import only
-from newel_kernel._internal.observation import Observer, Operation
+from newel_kernel._internal.observation import Operation
 from newel_kernel._internal.reception import receive, received, stamp
 from newel_kernel._internal.run_config import RunConfig
 from newel_kernel._internal.session import Session
@@ -122,8 +122,10 @@ class Runner:
             self.session_service, self.app_name, user_id, session_id, config, self.auto_create_session, resumes
         )
         events = self._run(admission, message)
-        if listed := self.composition.observers:
-            events = self._observed(events, listed, admission, message)
+        for observer in self.composition.observers:
+            if observer.enabled is None or observer.enabled():
+                events = self._observed(events, admission, message)
+                break
         around = self.composition.gate.around
         return events if around is None else around(events, admission)
 
@@ -143,14 +145,13 @@ class Runner:
         finally:
             await self._end(admission, None, None)
 
-    def _observed(self, events: Events, listed: tuple[Observer, ...], admission: Admission, message: Message) -> Events:
-        if observers := [one for one in listed if one.enabled is None or one.enabled()]:
-            what = (self.app_name, admission.session_id, message.invocation_id, self, message.content)
-            return Operation("invocation", *what, observers=tuple(observers)).stream(events)
-        return events
+    def _observed(self, events: Events, admission: Admission, message: Message) -> Events:
+        observers = [one for one in self.composition.observers if one.enabled is None or one.enabled()]
+        what = (self.app_name, admission.session_id, message.invocation_id, self, message.content)
+        return Operation("invocation", *what, observers=tuple(observers)).stream(events)
 
     async def _run(self, admission: Admission, message: Message) -> Events:
-        config, mode = admission.config, message.mode
+        config, mode, hooks = admission.config, message.mode, self.composition.hooks
         admission.session = session = await self.composition.gate.enter(admission)
         begun: InvocationContext | None = None
         events: Events | None = None
@@ -166,8 +167,8 @@ class Runner:
                 await epilogues(ctx, None)
                 return
             begun, ctx.agent = ctx, agent
-            plain = not config.custom_metadata and "on_event_callback" not in self.composition.hooks
-            if "before_run_callback" in self.composition.hooks and (answer := await self._before_run(ctx)) is not None:
+            plain = not config.custom_metadata and "on_event_callback" not in hooks
+            if "before_run_callback" in hooks and (answer := await self._before_run(ctx)) is not None:
                 events = only(answer)
             else:
                 events = agent.run_async(ctx)

@@ -45,7 +45,7 @@ class Claims:
         session: Session | None = None
         try:
             session = await open_session(admission)
-            if is_leasing(service):
+            if LEASES[type(service)] and is_leasing(service):
                 session = await self._leased(service, session, admission)
                 service.hold(session, self.settings.lease_seconds)
                 if claim.ending is not None and tells_loss(service):

@@ -94,8 +94,8 @@ def for_agent(agent: LlmAgent) -> RequestStep:
 
 
 def applies_to(agent: LlmAgent) -> bool:
-    """AutoFlow (docs/reference/behaviour.md#the-request-chain): not for an agent that may not transfer."""
-    return bool(agent.sub_agents or not agent.disallow_transfer_to_parent or not agent.disallow_transfer_to_peers)
+    """AutoFlow (docs/reference/behaviour.md#the-request-chain): only for an agent that has others to transfer to."""
+    return bool(transfer_targets(agent))
 
 
 @hookimpl

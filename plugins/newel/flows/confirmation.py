@@ -27,7 +27,7 @@ async def after(ctx: InvocationContext, call_event: Event, results: Event) -> li
 
 def before(ctx: LlmContext, request: LlmRequest) -> Awaitable[list[Event]] | None:
     """Run what the user has approved, and refuse what does not fit; before the model is asked again."""
-    if (MESSAGES not in ctx.stash and not ctx.resumed) or not ctx.agent.tools:
+    if MESSAGES not in ctx.stash and not ctx.resumed:
         return None  # the run began with a message that answers nothing
     return flows.act_on_answers(ctx)
 
@@ -35,7 +35,7 @@ def before(ctx: LlmContext, request: LlmRequest) -> Awaitable[list[Event]] | Non
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
     """The request processor `confirmation`."""
-    return [request_processor("confirmation", before)]
+    return [request_processor("confirmation", before, applies_to=attrgetter("tools"))]
 
 
 @hookimpl

@@ -70,7 +70,7 @@ def _history(ctx: InvocationContext, name: str, reading: Reading) -> History:
     key = (name, ctx.branch, ctx.isolation_scope, reading)
     history = by_view.get(key)
     if history is None:
-        history = by_view[key] = History(name, ctx.branch, ctx.isolation_scope, reading)
+        history = by_view[key] = History(*key)
     return history
 
 

@@ -120,6 +120,10 @@ class History:
         if part.text:
             if part.thought:
                 return False
+            if part.function_call is None and part.function_response is None and content.__class__ is FrozenContent:
+                self._calls = calls
+                self._contents.append(content)  # as `outgoing` would give it, for 20 opcodes less
+                return True
         elif part.function_call is not None:
             if part.function_call.name in HIDDEN:
                 return False

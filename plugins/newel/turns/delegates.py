@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from newel_kernel import BaseAgent
 
+#: The modes of an agent that works for another one.
+DELEGATE_MODES = ("task", "single_turn")
+
 
 def is_delegate(agent: BaseAgent) -> bool:
     """Whether an agent is run by a tool of its parent, and cannot be transferred to."""
-    return agent.__newel__.transfers and getattr(agent, "mode", None) in ("task", "single_turn")
+    return agent.__newel__.transfers and getattr(agent, "mode", None) in DELEGATE_MODES
 
 
 def employer_of(agent: BaseAgent) -> BaseAgent:

@@ -64,7 +64,7 @@ def messages(ctx: InvocationContext, turn: Turn) -> list[Event]:
     Answers that come too late are left out; if nothing else is in it, so is the event.
     """
     if not turn.answered:
-        scope = open_scope(turn.log)
+        scope = open_scope(turn.log) if turn.log.events else None
         return [Event(invocation_id=ctx.invocation_id, author="user", content=turn.content, isolation_scope=scope)]
     check_answers(turn)
     content = accepted(ctx, turn)

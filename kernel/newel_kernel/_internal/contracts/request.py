@@ -98,10 +98,9 @@ class LlmRequest:
 
     def append_instruction(self, text: str) -> None:
         """Add a text, unless it is empty, to the system instruction, after a blank line."""
-        config = self._config
         if not text:
             return
-        if config is None:
+        if (config := self._config) is None:
             self._instructions.append(text)
         elif not (present := config.system_instruction):
             config.system_instruction = text
