@@ -65,8 +65,7 @@ async def receive(ctx: InvocationContext, turn: Turn, state_delta: Json | None) 
     if state_delta and messages:
         messages[0].actions = EventActions(state_delta=deep_copy(state_delta))
     for event in messages:
-        if ctx.run_config.custom_metadata:
-            stamp(event, ctx.run_config)
+        stamp(event, ctx.run_config)
         await ctx.session_service.append_event(ctx.session, event)
     return messages
 
