@@ -109,16 +109,18 @@ async def results_that_come_one_by_one(bench: Bench) -> None:
 
 
 async def an_interruption(bench: Bench) -> None:
-    """What was said so far is whole; then it is interrupted, and the turn is complete."""
+    """What was said so far is whole, or up to where it was heard; then it is interrupted, and the turn is complete."""
     d = bench.dialect
     script = [*d.question(), *d.interruption(CHUNK_OUT * 50, transcript="Well"), *d.question(), *d.text("Yes?")]
     async with bench.connected(script, modality="AUDIO") as connection:
         await connection.send_content(user("hi"))
-        got = shapes(await turn(connection))
-        assert [shape for shape in got if shape[0] != "usage metadata"] == [
+        got = [shape for shape in shapes(await turn(connection)) if shape[0] != "usage metadata"]
+        heard = next(str(text) for what, text in got if what == "output transcription")
+        assert heard == "Well" or (heard.endswith("…") and "Well".startswith(heard[:-1])), heard
+        assert got == [
             ("sound", CHUNK_OUT * 50),
             ("piece of output transcription", "Well"),
-            ("output transcription", "Well"),
+            ("output transcription", heard),
             ("interrupted", True),
             ("turn complete", True),
         ], got

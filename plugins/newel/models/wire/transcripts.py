@@ -19,6 +19,7 @@ class Transcript:
         self._field = f"{side}_transcription"
         self._make = make
         self._pieces: list[str] = []
+        self._whole = ""
 
     def piece(self, text: str | None, language: str | None = None) -> list[LlmResponse]:
         """Add a piece, which may be empty."""
@@ -33,7 +34,33 @@ class Transcript:
         whole, self._pieces = text or "".join(self._pieces), []
         if not whole:
             return []
-        return [self._make(partial=False, **{self._field: Transcription(text=whole, finished=True)})]
+        self._whole = whole
+        return self._finished(whole)
+
+    def begin(self) -> None:
+        """Another text begins: what was passed on before is not cut any more."""
+        self._whole = ""
+
+    def cut(self, share: float) -> list[LlmResponse]:
+        """End it where the listener stopped hearing it, after `share` of it (0 to 1), in whole words.
+
+        If its whole was passed on already, what follows says how much of that was heard.
+        """
+        if self._pieces:
+            said, self._pieces = "".join(self._pieces), []
+            return self._finished(f"{_beginning(said, share)}…")
+        said, self._whole = self._whole, ""
+        heard = f"only: {heard}…" if (heard := _beginning(said, share)) else "nothing of it"
+        return self._finished(f" [interrupted; the listener heard {heard}]") if said else []
+
+    def _finished(self, text: str) -> list[LlmResponse]:
+        return [self._make(partial=False, **{self._field: Transcription(text=text, finished=True)})]
+
+
+def _beginning(text: str, share: float) -> str:
+    """About `share` of a text, up to the end of a word."""
+    begin = text[: int(len(text) * share)]
+    return begin if len(begin) == len(text) else begin[: begin.rfind(" ") + 1].rstrip()
 
 
 class Words:

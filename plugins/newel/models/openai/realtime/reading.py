@@ -89,12 +89,16 @@ class Reader:
         return [self._fail("UNKNOWN_MESSAGE", f"sent a message of an unknown kind ({kind[:200]})")]
 
     def stopped(self) -> list[LlmResponse]:
-        """End an interrupted answer: the text so far is all of it."""
+        """End an interrupted answer: the text so far is all of it, of speech what was heard."""
         if self._interrupted:
             return []
         self._interrupted = True
-        responses = list(self._output.finish())
+        responses = self._cut()
         return [*responses, *(self._words.finish(interrupted=True) or [self._response(interrupted=True)])]
+
+    def _cut(self) -> list[LlmResponse]:
+        heard, self._turns.heard = self._turns.heard, None
+        return self._output.cut(heard) if heard is not None and self._manner.transcribed else self._output.finish()
 
     def _session(self, event: Json) -> Responses:
         self._session_id = part_of(event, "session").get("id")
@@ -102,6 +106,7 @@ class Reader:
 
     def _begun(self, event: Json) -> Responses:
         self._turns.begun()
+        self._output.begin()
         self._interrupted = False
         yield from ()
 
@@ -155,6 +160,7 @@ class Reader:
     def _truncated(self, event: Json) -> Responses:
         if self._turns.silenced:
             self._turns.silenced = False
+            yield from self._cut()
             yield self._response(interrupted=True)
 
     def _activity(self, kind: VoiceActivityType) -> LlmResponse:

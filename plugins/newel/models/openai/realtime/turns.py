@@ -27,6 +27,8 @@ class Turns:
         self._requested = False
         #: The client has cut the sound of a finished response; the consumer is notified once the service has confirmed.
         self.silenced = False
+        #: How much of the speech that was cut last was heard, from 0 to 1; None: all of it.
+        self.heard: float | None = None
         #: Another response is wanted once the present one is done.
         self._again = False
 
@@ -56,7 +58,9 @@ class Turns:
 
     def truncate(self) -> list[Json]:
         """Have the service forget the speech that was not heard; no event if all was heard."""
+        length = self._playback.length
         position = self._playback.stop(self._clock())
+        self.heard = None if position is None else position[2] / length
         if position is None:
             return []
         item, index, ms = position
@@ -105,6 +109,11 @@ class Playback:
             self._ms = 0.0 if item != self._item else self._ms
             self._item, self._index, self._begun = item, index, begun
         self._ms += size / _BYTES_PER_MS
+
+    @property
+    def length(self) -> float:
+        """The speech so far, in milliseconds."""
+        return self._ms
 
     def is_on(self, now: float) -> bool:
         """Whether it can still be heard."""

@@ -18,6 +18,7 @@ from newel.models.openai import OpenAILlm, OpenAIResponsesLlm
 from newel.models.openai.realtime.turns import Playback, Turns
 from newel.models.wire.names import Names
 from newel.models.wire.notices import Notice, listening
+from newel.models.wire.transcripts import Transcript
 from newel_compose import compose
 from newel_kernel import FeatureUnavailableError, Json, ModelError, seam
 from newel_testkit.live import Connection, OpenAIRealtimeServer, Wait
@@ -329,7 +330,8 @@ def test_speech_over_sound_that_is_still_playing_interrupts(server: OpenAIRealti
             await turn(connection)
             return await turn(connection)
 
-    assert shapes(asyncio.run(run())) == [("interrupted", True), *text_turn("Yes?")]
+    unheard = ("output transcription", " [interrupted; the listener heard nothing of it]")
+    assert shapes(asyncio.run(run())) == [unheard, ("interrupted", True), *text_turn("Yes?")]
     assert got(server, "conversation.item.truncate", "response.cancel") == ["conversation.item.truncate"]
 
 
@@ -352,7 +354,8 @@ def test_an_activity_silences_what_is_still_playing(server: OpenAIRealtimeServer
             await connection.send_realtime(types.ActivityStart())
             return await turn(connection)
 
-    assert shapes(asyncio.run(run())) == [("interrupted", True), *text_turn("Yes?")]
+    unheard = ("output transcription", " [interrupted; the listener heard nothing of it]")
+    assert shapes(asyncio.run(run())) == [unheard, ("interrupted", True), *text_turn("Yes?")]
 
 
 def test_what_the_user_types_interrupts(server: OpenAIRealtimeServer) -> None:
@@ -525,3 +528,27 @@ def test_one_response_at_a_time() -> None:
     assert turns.done() == create
     assert turns.done() == []
     assert turns.interrupt() != []
+
+
+@pytest.mark.parametrize(
+    ("share", "before_its_end", "after_it"),
+    [
+        (0.0, "…", " [interrupted; the listener heard nothing of it]"),
+        (0.5, "Your balance…", " [interrupted; the listener heard only: Your balance…]"),
+        (1.0, "Your balance is five euros.…", " [interrupted; the listener heard only: Your balance is five euros.…]"),
+    ],
+)
+def test_a_transcript_claims_what_was_heard(share: float, before_its_end: str, after_it: str) -> None:
+    for whole, expected in ((False, before_its_end), (True, after_it)):
+        transcript = Transcript("output", LlmResponse)
+        for word in ("Your ", "balance ", "is ", "five ", "euros."):
+            transcript.piece(word)
+        if whole:
+            transcript.finish()
+        (cut,) = transcript.cut(share)
+        assert (cut.output_transcription.text, cut.partial) == (expected, False)
+        assert transcript.cut(share) == transcript.finish() == []
+    transcript.piece("x")
+    transcript.finish()
+    transcript.begin()
+    assert transcript.cut(share) == []
