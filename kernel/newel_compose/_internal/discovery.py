@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -45,6 +46,9 @@ _scans: dict[tuple[str, ...], tuple[_State, Points]] = {}
 #: File systems stamp a file by a clock that ticks every few milliseconds (FAT: two seconds), so a second change within
 #: a tick leaves no trace. A file that changed less than this many nanoseconds ago is read again by each scan.
 _SETTLED = 3_000_000_000
+_log = logging.getLogger("newel.plugins")
+#: The entry points of distributions that were reported.
+_unreadable: set[InstalledPoint] = set()
 
 
 def scan(groups: Sequence[str] = ()) -> Points:
@@ -89,15 +93,37 @@ def _read(packages: Iterable[Distribution], groups: Sequence[str]) -> Points:
     by_group: dict[str, set[InstalledPoint]] = {group: set() for group in (PLUGIN_GROUP, DISTRIBUTION_GROUP, *groups)}
     marks = [f"[{_PREFIX}", *(f"[{group}]" for group in groups)]
     for package in packages:
-        text = package.read_text("entry_points.txt")
-        if not text or not any(mark in text for mark in marks):
+        text = _text(package, "entry_points.txt")
+        if not any(mark in text for mark in marks):
             continue
         first = next(iter(distributions(name=_identity(package)[0])), package)  # of several on the path it counts
         identity = _identity(first)
-        for point in first.entry_points:
-            if point.group in by_group or point.group.startswith(_PREFIX):
-                by_group.setdefault(point.group, set()).add(InstalledPoint(point.name, point.value, *identity))
+        for group, name, target in _entries(_text(first, "entry_points.txt")):
+            if group in by_group or group.startswith(_PREFIX):
+                by_group.setdefault(group, set()).add(InstalledPoint(name, target, *identity))
     return by_group
+
+
+def _text(package: Distribution, name: str) -> str:
+    """The text of a file of a package's metadata; bytes that are not UTF-8 are replaced, a missing file is empty.
+
+    importlib's own reader raises on them, so that one foreign package would stop every program.
+    """
+    try:
+        return package.read_text(name) or ""
+    except UnicodeDecodeError as error:
+        return error.object.decode("utf-8", "replace")
+
+
+def _entries(text: str) -> Iterator[tuple[str, str, str]]:
+    """The entry points of a file as (group, name, target). A line without ``=`` has no target, and fails to load."""
+    group = ""
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("[") and line.endswith("]"):
+            group = line[1:-1]
+        elif line and not line.startswith("#"):
+            name, _, target = map(str.strip, line.partition("="))
+            yield group, name, target
 
 
 def _sorted(points: Points | None, group: str) -> list[InstalledPoint]:
@@ -106,7 +132,7 @@ def _sorted(points: Points | None, group: str) -> list[InstalledPoint]:
 
 def _identity(package: Distribution) -> tuple[str, str]:
     """Name and version, from the headers; `package.metadata` would parse the description, too."""
-    text = package.read_text("METADATA") or package.read_text("PKG-INFO") or ""
+    text = _text(package, "METADATA") or _text(package, "PKG-INFO")
     headers = dict(line.split(": ", 1) for line in text.partition("\n\n")[0].splitlines() if ": " in line)
     return headers.get("Name", "?"), headers.get("Version", "")
 
@@ -174,10 +200,27 @@ def distribution_files(points: Points | None = None) -> dict[str, Path]:
 def _files(point: InstalledPoint) -> list[Path]:
     try:
         spec = find_spec(point.target)
-    except ImportError:  # its package is broken; whoever asks for the distribution gets an error that it is unknown
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a plugin boundary: finding a subpackage imports its package
+        _report(point, error)
         spec = None
     folders = (spec.submodule_search_locations or ()) if spec else ()
     return [file for folder in folders if (file := Path(folder) / f"{point.name}.yaml").is_file()]
+
+
+def _report(point: InstalledPoint, error: BaseException) -> None:
+    """Log once per process that a distribution cannot be read; whoever asks for it gets an error that it is unknown."""
+    if point not in _unreadable:
+        _unreadable.add(point)
+        _log.warning(
+            "newel: the distribution %r (%s) is left out: %s could not be imported: %s; reinstall or uninstall %s",
+            point.name,
+            point.source,
+            point.target or "its empty target",
+            describe_error(error),
+            point.distribution,
+        )
 
 
 class _Guarded(EntryPoint):
@@ -187,7 +230,12 @@ class _Guarded(EntryPoint):
         """The object it points to."""
         try:
             return super().load()
-        except (AssertionError, SystemExit) as error:  # stevedore lets these through
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            if isinstance(error, Exception) and not isinstance(error, AssertionError):
+                raise
+            # stevedore lets these through
             raise ImportError(f"{type(error).__name__}: {error}") from error
 
 

@@ -69,6 +69,11 @@ class Distribution(BaseModel):
         return listed
 
 
+def plugins_of(distribution: Distribution) -> set[str]:
+    """The plugins that a distribution names and does not disable."""
+    return {*distribution.plugins, *distribution.settings, *distribution.replace.values()} - {*distribution.disable}
+
+
 if TYPE_CHECKING or not yaml.__with_libyaml__:
     _Loader = yaml.SafeLoader
 else:
@@ -185,9 +190,15 @@ def _parse(path: Path) -> Distribution:
     if not isinstance(data, dict):
         raise ConfigurationError(f"{path}:1: a distribution is a mapping, not {type(data).__name__}")
     try:
-        return Distribution.model_validate({"name": path.stem, **data, "source": str(path)})
+        distribution = Distribution.model_validate({"name": path.stem, **data, "source": str(path)})
     except ValidationError as error:
         raise ConfigurationError(describe(error, text, str(path), Distribution.model_fields)) from None
+    if both := [name for name in distribution.plugins if name in distribution.disable]:
+        where = f"{path}:{line_of(text, 'disable')}"
+        raise ConfigurationError(
+            f"{where}: {both[0]!r} is listed under `plugins` and under `disable`; take it out of one of them"
+        )
+    return distribution
 
 
 def describe(error: ValidationError, text: str, source: str, keys: Collection[str]) -> str:
@@ -222,11 +233,15 @@ def _complaint(problem: Mapping[str, Any]) -> str:
 
 
 def _merge(base: Distribution, child: Distribution) -> Distribution:
-    """`child` over `base`: chains and scalars replace, lists of plugins and mappings are merged."""
+    """`child` over `base`: chains and scalars replace, lists of plugins and mappings are merged.
+
+    A plugin that `child` names takes part, even if `base` disables it.
+    """
     fields = child.model_fields_set
     update: dict[str, object] = {name: getattr(child, name) for name in fields if name != "extends"}
     update["plugins"] = tuple(dict.fromkeys((*base.plugins, *child.plugins)))
-    update["disable"] = tuple(dict.fromkeys((*base.disable, *child.disable)))
+    disabled = [name for name in base.disable if name not in child.plugins]
+    update["disable"] = tuple(dict.fromkeys((*disabled, *child.disable)))
     for name in ("orders", "replace", "services"):
         update[name] = {**getattr(base, name), **getattr(child, name)}
     plugins = dict.fromkeys((*base.settings, *child.settings))

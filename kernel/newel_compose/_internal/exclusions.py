@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from newel_compose._internal import discovery
-from newel_compose._internal.distribution import Distribution
+from newel_compose._internal.distribution import Distribution, plugins_of
 from newel_compose._internal.faults import debugging, faults_of
 from newel_kernel import CompositionError, NewelError
 
@@ -44,11 +44,6 @@ def culprits_of(error: NewelError, distribution: Distribution, loaded: Mapping[s
         if name is not None:
             culprits.setdefault(name, LeftOut(name, loaded[name], fault.why, error))
     return list(culprits.values())
-
-
-def plugins_of(distribution: Distribution) -> set[str]:
-    """The plugins that a distribution names and does not disable."""
-    return {*distribution.plugins, *distribution.settings, *distribution.replace.values()} - {*distribution.disable}
 
 
 def clashing(distribution: Distribution, points: discovery.Points) -> dict[str, LeftOut]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from newel_compose._internal import discovery
 from newel_compose._internal.composition import PluginRecord
-from newel_compose._internal.distribution import Distribution
+from newel_compose._internal.distribution import Distribution, plugins_of
 from newel_compose._internal.faults import describe_error
 
 
@@ -36,7 +36,7 @@ def load_plugins(
     discovery.check_named(names, installed, distribution.label, points)
     others = sorted(installed.keys() - names - set(distribution.disable)) if distribution.autoload else []
     objects, failures = discovery.load([*names, *others], points)
-    for name in names:
+    for name in sorted(plugins_of(distribution)):  # what the file configures may be a guard: it must not be off
         if name in failures:
             raise discovery.load_error(installed[name], failures[name])
     loaded: list[Loaded] = []

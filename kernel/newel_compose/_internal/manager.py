@@ -133,6 +133,11 @@ class Manager:
         except ValueError:
             text, why = f"the plugin {name!r} is registered twice", "a plugin of that name was given directly"
             raise with_fault(CompositionError(text), name, why) from None
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # its own __dir__ or __getattr__ raises
+            why = f"its hooks cannot be read: {describe_error(error)}"
+            raise with_fault(PluginError(f"the plugin {name!r} cannot take part: {why}"), name, why) from error
 
     def declare_kinds(self) -> None:
         """Collect the kinds that the plugins declare, then check that plugins implement only known hooks."""
@@ -212,12 +217,13 @@ class Manager:
         impls = getattr(self._pluggy.hook, hook).get_hookimpls()
         for impl in sorted(impls, key=lambda i: (not i.tryfirst, i.trylast, self._rank[i.plugin_name])):
             try:
-                yield impl.plugin_name, impl.function(*(available[name] for name in impl.argnames))
-            except PluginError:
+                result = impl.function(*(available[name] for name in impl.argnames))
+            except (PluginError, KeyboardInterrupt):
                 raise
-            except Exception as error:
+            except BaseException as error:  # SystemExit, too: a plugin that exits must not end the program unnamed
                 name, why = impl.plugin_name, f"failed in {hook}: {describe_error(error)}"
                 raise with_fault(PluginError(f"the plugin {name!r} {why}"), name, f"it {why}") from error
+            yield impl.plugin_name, result  # outside the try: closing this generator is not the plugin's fault
 
     def collect(self, hook: str, settings: Mapping[str, BaseModel]) -> Iterator[tuple[str, Descriptor]]:
         """The descriptors that plugins return from a registration hook, each with its plugin's name."""

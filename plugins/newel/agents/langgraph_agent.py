@@ -20,9 +20,10 @@ _CLASSES = {"system": "SystemMessage", "user": "HumanMessage", "assistant": "AIM
 class LangGraphAgent(base_agent.BaseAgent):
     """Sends the conversation to `graph` and yields its last message.
 
-    The graph's state has `messages`. A graph with a checkpointer remembers the conversation itself, in the
-    thread named by the session's id, and gets only the user's latest messages. `instruction` is the first message of a
-    new thread. What a graph asks with `interrupt()` is the agent's answer, and the user's next message resumes it.
+    The graph's state has `messages`. A graph with a checkpointer remembers the conversation itself, in a thread of
+    its own for each app, user, session and agent, and gets only the user's latest messages. `instruction` is the first
+    message of a new thread. What a graph asks with `interrupt()` is the agent's answer, and the user's next message
+    resumes it.
     """
 
     graph: object
@@ -39,7 +40,7 @@ class LangGraphAgent(base_agent.BaseAgent):
         return graph
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        config = {"configurable": {"thread_id": ctx.session.id}}
+        config = {"configurable": {"thread_id": self._thread(ctx)}}
         remembers = bool(getattr(self.graph, "checkpointer", None))
         state = await self._call("get_state", config) if remembers else None
         if waiting := _interrupts(state):
@@ -55,6 +56,15 @@ class LangGraphAgent(base_agent.BaseAgent):
             branch=ctx.branch,
             content=Content(role="model", parts=[Part(text=self._answer(result, remembers))]),
         )
+
+    def _thread(self, ctx: InvocationContext) -> str:
+        """The thread's id: a session's id is unique only for one user of one app, and agents may share a checkpointer.
+
+        As JSON, so that no two lists of ids give the same text. A deleted session's successor has another first event.
+        """
+        session = ctx.session
+        first = session.events[0].id if session.events else ""
+        return json.dumps([session.app_name, session.user_id, session.id, self.name, first])
 
     def _opening(self) -> list[tuple[str, str]]:
         return [("system", self.instruction)] if self.instruction else []

@@ -55,6 +55,7 @@ def doctor(ctx: click.Context, reach: bool) -> None:
     if reach:
         facts["services"] = run_loop(_reachability())
     problems = str(startup.error).splitlines() if startup.error is not None else []
+    problems += [wrong] if (wrong := key_store.problem()) else []
     problems += [one["problem"] for one in facts["sdks"] if one["problem"]]
     problems += [f"{name}: {words}" for name, words in facts.get("services", {}).items() if words != "reached"]
     facts["problems"] = problems
@@ -143,7 +144,7 @@ def _where(name: str) -> str | None:
     """The place of a key; never the key itself."""
     if os.environ.get(name, "").strip():
         return "environment"
-    return key_store.names().get(name)
+    return None if key_store.problem() else key_store.names().get(name)
 
 
 def _variable(name: str) -> str | None:

@@ -43,17 +43,30 @@ def save(name: str, key: str, *, in_file: bool = False) -> str:
     return f"{path()} (mode 0600)"
 
 
-def load() -> None:
-    """Put the keys into the environment, if their variables are not set."""
-    if not path().exists():
-        return
+def problem() -> str:
+    """What is wrong with the file of the keys, with the remedy; empty if it can be used."""
+    try:
+        _stored()
+    except ConfigurationError as error:
+        return str(error)
+    return ""
+
+
+def load() -> str:
+    """Put the keys into the environment, if their variables are not set; return what is wrong with their file."""
+    if wrong := problem():
+        return wrong
     missing = {name: key for name, key in _stored().items() if not os.environ.get(name)}
     keyring = _keyring() if None in missing.values() else None
     for name, key in missing.items():
         if key is _IN_KEYRING and keyring is not None:
-            key = keyring.get_password(_SERVICE, name)
+            try:
+                key = keyring.get_password(_SERVICE, name)
+            except Exception as error:  # noqa: BLE001 - the system's keyring may raise anything
+                return f"the keyring did not give {name} ({type(error).__name__}); unlock it, or set the variable"
         if key:
             os.environ[name] = key
+    return ""
 
 
 def names() -> dict[str, str]:
@@ -63,17 +76,27 @@ def names() -> dict[str, str]:
 
 def _stored() -> dict[str, str | None]:
     file = path()
-    if not file.exists():
-        return {}
-    if os.name == "posix" and file.stat().st_mode & 0o077:
-        raise ConfigurationError(f"{file} can be read by others: chmod 600 {file}")
     try:
+        if not file.exists():
+            return {}
+        if os.name == "posix" and file.stat().st_mode & 0o077:
+            raise ConfigurationError(f"{file} can be read by others: chmod 600 {file}")
         value = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError:
+    except ConfigurationError:  # a ValueError, too
+        raise
+    except OSError as error:
+        raise ConfigurationError(f"{file} cannot be read: {error.strerror or error}; mend or delete it") from None
+    except (ValueError, RecursionError):
         raise ConfigurationError(f"{file} is not JSON; delete it and set the keys again") from None
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or not all(map(_is_entry, value.items())):
         raise ConfigurationError(f"{file} holds no keys; delete it and set them again")
     return value
+
+
+def _is_entry(entry: tuple[str, object]) -> bool:
+    """Whether the environment can hold the name and the key."""
+    name, key = entry
+    return bool(name) and "=" not in name and (key is _IN_KEYRING or (isinstance(key, str) and "\0" not in name + key))
 
 
 def _write(keys: dict[str, str | None]) -> None:

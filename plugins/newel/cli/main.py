@@ -40,8 +40,9 @@ def _main() -> None:
     take_option(sys.argv)
     # Imports and composition make many objects and drop few: collecting meanwhile is a third of the start-up time.
     gc.disable()
-    if key_file().exists():
-        _load_keys()()
+    problem = _load_keys()() if key_file().exists() else ""
+    if problem:  # the command may do without the keys, and `newel doctor` names it
+        print(f"newel: the kept keys are not used: {problem}", file=sys.stderr)
     startup = _start()()
     cli = _cli()
     gc.freeze()
