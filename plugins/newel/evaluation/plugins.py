@@ -50,6 +50,6 @@ def plugin_registry() -> PluginRegistry:
 def to_the_letter() -> bool:
     """Whether what models write is read as the specification reads it: in the distribution `adk`.
 
-    There a label has one spelling, and a text with the stop signal is no message.
+    There a label has one spelling, and a text with the stop signal is dropped whole.
     """
     return evaluation_composition().distribution.name == "adk"

@@ -99,7 +99,7 @@ def test_the_chain_of_an_agent(project: Any) -> None:
         "placed_by": "after contents",
         "applies": False,
     }
-    assert (rows["planning"]["applies"], rows["agent_transfer"]["applies"]) == (False, True)
+    assert (rows["planning"]["applies"], rows["agent_transfer"]["applies"]) == (False, False)  # it is alone
     assert rows["basic"]["applies"] is None
     chains = {chain: [row["name"] for row in rows] for chain, rows in report["chains"].items()}
     assert list(chains)[:4] == ["request_chain", "response_chain", "result_chain", "tool_chain"]
