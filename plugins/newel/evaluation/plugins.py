@@ -6,6 +6,7 @@ does not import them. A plugin of the group ``newel.plugins`` may add them, too.
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -19,9 +20,14 @@ if TYPE_CHECKING:
 GROUP = "newel.evaluation"
 
 
-@cache
 def evaluation_composition(distribution: str | None = None) -> Composition:
     """The composition that evaluations ask for metrics; made once per distribution and process."""
+    return composed(distribution, os.environ.get("NEWEL_DISTRIBUTION"))
+
+
+@cache
+def composed(distribution: str | None, chosen: str | None) -> Composition:
+    """The composition of a distribution, or of the one that the environment has `chosen`, or that of the folder."""
     return newel_compose.compose(distribution, groups=(GROUP,))
 
 

@@ -156,8 +156,12 @@ class House:
             run.gates.remove(future)
 
     async def check_request(self, contents: list[Content]) -> None:
-        """Note where a model would be shown calls and results that do not pair, or an answer that is not the first."""
-        first = list(first_answers((await self.stored()).events).values())
+        """Note where a model would be shown calls and results that do not pair, or an answer that nobody gave."""
+        given = [
+            result.response
+            for event in Log(list((await self.stored()).events)).standing()
+            for result in (event.get_function_responses() if event.author == "user" else ())
+        ]
         for index, content in enumerate(contents):
             calls = [part.function_call.name for part in content.parts or () if part.function_call is not None]
             following = contents[index + 1] if index + 1 < len(contents) else Content(parts=[])
@@ -167,8 +171,8 @@ class House:
                 self.problems.append(f"the model is shown the calls {calls} before the results {answers}")
             results = [part.function_response for part in content.parts or () if part.function_response is not None]
             for shown in [result.response for result in results if result.name == "order"]:
-                if shown not in ({"result": None}, *first):  # each answer is another one; models see no id of ours
-                    self.problems.append(f"the model is shown {shown}; the first answers are {first}")
+                if shown not in ({"result": None}, *given):  # each answer is another one; models see no id of ours
+                    self.problems.append(f"the model is shown {shown}; the answers are {given}")
 
     def begin(self, hand: int, **what: Any) -> Run:
         """Start a run."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from newel.evaluation import kinds, plugin
-from newel.evaluation.plugins import GROUP, brought_by, evaluation_composition
+from newel.evaluation.plugins import GROUP, brought_by, composed
 from newel_compose import compose
 from newel_kernel import CompositionError, NewelError, hookimpl
 
@@ -57,8 +57,8 @@ def test_what_an_evaluation_cannot_take_is_refused_there(extending: Any) -> None
 
 def test_a_metric_that_the_distribution_disables_is_told_so(extending: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEWEL_DISTRIBUTION", str(extending("adk", "disable: [response_match]")))
-    evaluation_composition.cache_clear()
+    composed.cache_clear()
     try:
         assert brought_by("response_match_score").endswith("disables: take it out of `disable`")
     finally:
-        evaluation_composition.cache_clear()
+        composed.cache_clear()

@@ -409,7 +409,7 @@ def test_a_graph_goes_on_with_the_first_answer_that_fits(
     assert told == [TOO_LATE[claims], "ANSWERED_BEFORE"]
 
 
-def test_a_model_is_shown_the_first_result_of_a_long_running_call() -> None:
+def test_a_model_is_shown_the_latest_result_of_a_long_running_call() -> None:
     store = Meddler(before=False)
 
     def approve() -> None:
@@ -432,4 +432,4 @@ def test_a_model_is_shown_the_first_result_of_a_long_running_call() -> None:
     for request in model.requests[1:]:
         parts = [part for content in request.contents for part in content.parts or ()]
         shown = [part.function_response.response for part in parts if part.function_response is not None]
-        assert shown == [{"admin": False}]
+        assert shown == [{"admin": True}]
