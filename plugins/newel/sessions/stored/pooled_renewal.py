@@ -41,7 +41,7 @@ class PooledRenewal:
         except SessionError:
             raise
         except Exception as error:
-            self.close()
+            self._close_pool()  # the loop stays: what a driver's thread is doing ends there
             raise StoreUnavailableError(
                 f"the session store {self._name} did not answer in time: {type(error).__name__}: {error}"
             ) from error
@@ -54,12 +54,17 @@ class PooledRenewal:
 
     def close(self) -> None:
         """See `Renewal`."""
-        runner, pool, self._runner, self._pool = self._runner, self._pool, None, None
-        if runner is None:
-            return
-        with suppress(Exception), runner:
-            if pool is not None:
-                runner.run(asyncio.wait_for(pool.close(), _CLOSE_SECONDS))
+        self._close_pool()
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            with suppress(Exception):
+                runner.close()
+
+    def _close_pool(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None and self._runner is not None:
+            with suppress(Exception):
+                self._runner.run(asyncio.wait_for(pool.close(), _CLOSE_SECONDS))
 
     def before_fork(self) -> None:
         """The child leaves the connection alone."""
