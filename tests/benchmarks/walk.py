@@ -2,7 +2,7 @@
 
 ``python tests/benchmarks/walk.py`` prints both walks in distribution `standard`; ``--adk`` in `adk`. The walk begins
 with the first step of `run_async`'s events and ends when the store has applied the event; a call is a Python function
-of newel that is entered (a resumed coroutine counts once), the model's own are left out. Run by `test_walk.py`.
+of newel that is entered (a resumed coroutine counts once), the model's own are left out.
 """
 
 from __future__ import annotations

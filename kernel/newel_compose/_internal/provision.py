@@ -44,18 +44,18 @@ def provide(
         if sources.get(name) == point.source and point.distribution in distribution.trust
     }
     whole = [name for name in distribution.disable if part_of(name, sources) is None]
+    disabled = _disabled_stages(distribution, installed)
     choices = Choices(distribution, manager, sources)
     placed: dict[str, tuple[Placed, ...]] = {}
     by_name: dict[type[Descriptor], dict[str, Owned]] = {}
     problems: list[str] = []
     for hook, kind in manager.kinds.items():
-        disabled = _disabled_stages(distribution, installed)
-        spine = distribution.spine(kind.order)
-        owned = [
+        items = [
             Owned(item if plugin in trusted else guarded(item, hook, plugin, sources[plugin]), plugin, sources[plugin])
             for plugin, item in choices.enabled(hook, manager.collect(hook, settings), disabled)
         ]
-        owned = choices.chosen(hook, owned, spine)
+        spine = distribution.spine(kind.order)
+        owned = choices.chosen(hook, items, spine)
         if not kind.order or kind.open_ended:
             by_name[kind.descriptor] = _unique(kind.descriptor, owned, problems)
             if not kind.order or len(by_name[kind.descriptor]) < len(owned):
@@ -73,10 +73,15 @@ def provide(
     problems += _unknown_orders(distribution, kinds, bool(whole))
     if problems:
         raise CompositionError(problems)
-    disable = ", ".join(distribution.disable)
-    hint = f"; distribution {distribution.name!r} disables {disable}" if disable else ""
-    registry = PluginRegistry(by_name, {kind.descriptor: choices.name(kind) for kind in kinds}, hint)
+    names = {kind.descriptor: choices.name(kind) for kind in kinds}
+    registry = PluginRegistry(by_name, names, _disabled_hint(distribution))
     return Provision(registry, placed, choices.left_out)
+
+
+def _disabled_hint(distribution: Distribution) -> str:
+    """What an error of a look-up adds: the plugins that the distribution disables."""
+    disable = ", ".join(distribution.disable)
+    return f"; distribution {distribution.name!r} disables {disable}" if disable else ""
 
 
 def _unknown_orders(distribution: Distribution, kinds: Iterable[Kind[Any]], disabled: bool) -> list[str]:

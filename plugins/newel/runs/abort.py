@@ -29,23 +29,11 @@ async def abortable(events: Events, signal: AbortSignal) -> Events:
 
     Only a step of `events` is ever cancelled, never what the caller does between two steps.
     """
-    step = _Step()
-    watcher = seam.spawn(_watch(signal, step))
+    ending = _Signalled(signal)
+    watcher = seam.spawn(_watch(signal, ending))
     try:
-        async with aclosing(events):
-            while not signal.is_set():
-                step.task = asyncio.current_task()
-                try:
-                    event = await anext(events)
-                except StopAsyncIteration:
-                    return
-                except asyncio.CancelledError:
-                    if step.forgive():
-                        return
-                    raise
-                finally:
-                    step.task = None
-                step.forgive()
+        async with aclosing(endable(events, ending)) as endable_events:
+            async for event in endable_events:
                 yield event
     finally:
         watcher.cancel()
@@ -53,7 +41,7 @@ async def abortable(events: Events, signal: AbortSignal) -> Events:
 
 
 async def endable(events: Events, ending: Ending) -> Events:
-    """`events` until `ending` ends them: as `abortable` does, or by raising its error."""
+    """`events` until `ending` ends them: the running step is cancelled, and the events just end, or raise its error."""
     async with aclosing(events):
         while not ending.over:
             step = ending.begin()
@@ -76,16 +64,21 @@ async def endable(events: Events, ending: Ending) -> Events:
 class Ending:
     """The end of a run by somebody else, in any thread: another run that wants its session, or a store that lost it."""
 
-    __slots__ = ("_loop", "_step", "error", "is_interruptible", "over")
+    __slots__ = ("_is_ended", "_loop", "_step", "error", "is_interruptible")
 
     def __init__(self, is_interruptible: bool) -> None:
         #: Whether another run may end this one.
         self.is_interruptible = is_interruptible
-        self.over = False
+        self._is_ended = False
         #: What the run's caller gets; None: its events just end.
         self.error: Exception | None = None
         self._step = _Step()
         self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether no further step may begin."""
+        return self._is_ended
 
     def begin(self) -> _Step:
         """A step of the run begins in the current task."""
@@ -95,12 +88,27 @@ class Ending:
 
     def end(self, error: Exception | None = None) -> None:
         """End the run: cancel the step that is under way, in its event loop; the next step does not begin."""
-        if self.over:
+        if self._is_ended:
             return
-        self.error, self.over, loop = error, True, self._loop
+        self.error, self._is_ended, loop = error, True, self._loop
         if loop is not None:
             with suppress(RuntimeError):  # the loop is closed: the run is over
                 loop.call_soon_threadsafe(self._step.cancel)
+
+
+class _Signalled(Ending):
+    """The end of a run by a signal: no step begins once it is set, even before the watcher has seen it."""
+
+    __slots__ = ("_signal",)
+
+    def __init__(self, signal: AbortSignal) -> None:
+        super().__init__(is_interruptible=False)
+        self._signal = signal
+
+    @property
+    def over(self) -> bool:
+        """Whether the signal is set."""
+        return self._signal.is_set()
 
 
 class _Step:
@@ -123,10 +131,10 @@ class _Step:
         return task is not None and task.uncancel() == 0
 
 
-async def _watch(signal: AbortSignal, step: _Step) -> None:
+async def _watch(signal: AbortSignal, ending: Ending) -> None:
     wait = signal.wait
     if inspect.iscoroutinefunction(wait):
         await wait()
     while not signal.is_set():  # noqa: ASYNC110 - not an event of this loop
         await asyncio.sleep(_POLL_SECONDS)
-    step.cancel()
+    ending.end()

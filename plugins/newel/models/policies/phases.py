@@ -198,7 +198,8 @@ async def _answers(phases: Phases, call: _Call) -> Responses:  # noqa: C901 - ea
                     if source.__class__ is not AsyncGeneratorType:
                         source = _generator(attempt.model, source)
                     call.source, following = source, source.__anext__
-                    guard = states[phases.guard] or _UNGUARDED
+                    if (guard := states[phases.guard]) is None:
+                        guard = _UNGUARDED
                     while True:
                         try:
                             with guard:

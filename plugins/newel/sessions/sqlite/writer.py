@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
 import threading
-import weakref
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
+from newel.connections.forks import watch_forks
 from newel.sessions.errors import StoreUnavailableError
 from newel.sessions.sqlite.database import STATEMENTS, SqliteDatabase, run
 from newel.sessions.sqlite.place import LogLostError
@@ -49,7 +48,7 @@ class SqliteWriter:
         #: The writes that were sent, and whether the thread is in a long wait and must be woken for them.
         self._background: deque[Write[object]] = deque()
         self._is_idle = False
-        _writers.add(self)
+        watch_forks(self)
 
     def commit(self, write: Write[T], then: Callable[[T], object] | None = None) -> Coroutine[Any, Any, T]:
         """The result of `write`, once it is durable; `then` is called with it, even if the caller is cancelled.
@@ -255,27 +254,3 @@ def _settle(items: Sequence[Outcome]) -> None:
             item.set_exception(item.error)
         else:
             item.set_result(item.value)
-
-
-_writers: weakref.WeakSet[SqliteWriter] = weakref.WeakSet()
-_forking: list[SqliteWriter] = []
-
-
-def _before_fork() -> None:
-    _forking[:] = _writers
-    for writer in _forking:
-        writer.before_fork()
-
-
-def _after_fork_in_parent() -> None:
-    while _forking:
-        _forking.pop().after_fork_in_parent()
-
-
-def _after_fork_in_child() -> None:
-    while _forking:
-        _forking.pop().after_fork_in_child()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
-import weakref
 from collections.abc import Sequence
 from typing import Protocol
 
+from newel.connections.forks import watch_forks
 from newel.sessions.stored.leases import Lease, Leases, elapsed
 from newel.sessions.stored.writes import Renewed
 from newel_kernel import SessionError
@@ -46,7 +45,7 @@ class Keeper:
         self._thread: threading.Thread | None = None
         self._reset()
         leases.on_taken = self.watch
-        _keepers.add(self)
+        watch_forks(self)
 
     def _reset(self) -> None:
         #: Held while leases are renewed, and while the process forks: no connection may be in use then.
@@ -148,27 +147,3 @@ class Keeper:
         self._leases.forget()
         self._renewal.after_fork_in_child()
         self._reset()
-
-
-_keepers: weakref.WeakSet[Keeper] = weakref.WeakSet()
-_forking: list[Keeper] = []
-
-
-def _before_fork() -> None:
-    _forking[:] = _keepers
-    for keeper in _forking:
-        keeper.before_fork()
-
-
-def _after_fork_in_parent() -> None:
-    while _forking:
-        _forking.pop().after_fork_in_parent()
-
-
-def _after_fork_in_child() -> None:
-    while _forking:
-        _forking.pop().after_fork_in_child()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
