@@ -28,7 +28,8 @@ def test_the_tests_of_the_kernel_pass_without_newel() -> None:
     files = sorted(path for path in HERE.glob("test_*.py") if path.name != Path(__file__).name)
     assert len(files) >= 10
     # Without the project's settings, some of which are those of newel's own plugin of pytest.
-    options = ["-q", "-c", os.devnull, "--rootdir", str(ROOT), "--import-mode=importlib", "-W", "error"]
+    folders = ["--rootdir", str(ROOT), "--confcutdir", str(ROOT)]  # what lies around the checkout is not ours
+    options = ["-q", "-c", os.devnull, *folders, "--import-mode=importlib", "-W", "error"]
     plugins = ["-p", "no:newel", "-p", "no:cacheprovider", "-p", "no:xdist"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "NEWEL_"))}
     done = subprocess.run(
