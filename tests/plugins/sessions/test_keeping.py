@@ -18,8 +18,7 @@ from tests.plugins.sessions.conftest import maker
 
 from newel import Agent, Runner
 from newel.sessions import SqliteSessionService, StoreUnavailableError
-from newel.sessions.stored import leases as clock
-from newel.sessions.stored import time_limits
+from newel.sessions.stored import clockwork, time_limits
 from newel.sessions.stored.pooled import Trouble
 from newel.sessions.stored.steps import Query
 from newel.testing import ScriptedModel
@@ -221,11 +220,11 @@ def test_after_a_restart_of_the_machine_no_session_stays_locked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def main() -> None:
-        monkeypatch.setattr(clock, "elapsed", lambda: 3_000_000.0)  # the machine has run for a month
+        monkeypatch.setattr(clockwork, "elapsed", lambda: 3_000_000.0)  # the machine has run for a month
         async with SqliteSessionService(tmp_path / "s.db") as store:
             await store.create_session(**WHERE, session_id="s")
             assert await store.claim(**WHERE, session_id="s", owner="before", ttl=3600) is not None
-        monkeypatch.setattr(clock, "elapsed", lambda: 12.0)  # it has restarted, and its clock with it
+        monkeypatch.setattr(clockwork, "elapsed", lambda: 12.0)  # it has restarted, and its clock with it
         async with SqliteSessionService(tmp_path / "s.db") as store:
             assert await is_free(store)
 

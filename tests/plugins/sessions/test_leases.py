@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import aclosing, contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -77,7 +78,7 @@ def test_a_run_that_was_taken_over_has_no_effect(
         await other.close()
 
     # Much time has passed since the lease was taken, also for this process.
-    monkeypatch.setattr(leasing, "elapsed", lambda: math.inf)
+    monkeypatch.setattr(leasing, "clockwork", SimpleNamespace(elapsed=lambda: math.inf))
     asyncio.run(main())
 
 

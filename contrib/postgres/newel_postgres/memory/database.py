@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from newel.connections import PerLoop
 from newel.memory import MemoryStoreError, MemoryUnavailableError
-from newel.sessions.stored.leases import elapsed
+from newel.sessions.stored import clockwork
 from newel.sessions.stored.pooled import Connection, Rejected, Trouble, driven
 from newel.sessions.stored.steps import Query, Steps
 from newel_kernel import ConfigurationError
@@ -34,12 +34,12 @@ class MemoryDatabase:
 
     async def run(self, work: Work[T]) -> T:
         """Do `work` as a whole or not at all; return its result."""
-        end, pause = elapsed() + self._access.patience, 0.01
+        end, pause = clockwork.elapsed() + self._access.patience, 0.01
         while True:
             try:
                 return await self._attempt(work)
             except Trouble as trouble:
-                if elapsed() + pause > end:
+                if clockwork.elapsed() + pause > end:
                     raise MemoryUnavailableError(
                         f"the memory {self._access.shown} could not be reached for {self._access.patience:g} seconds "
                         f"({trouble}): see whether it runs, then try again"

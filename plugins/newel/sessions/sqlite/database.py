@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import TypeVar
 
 from newel.sessions.errors import StoreUnavailableError
 from newel.sessions.sqlite.place import Place
-from newel.sessions.stored import leases
+from newel.sessions.stored import clockwork
 from newel.sessions.stored.dialects import CLOCK, SQLITE, in_order
 from newel.sessions.stored.schema import FOREIGN, VERSION, check_version, google_adk, migration
 from newel.sessions.stored.statements import Statements
@@ -48,9 +46,9 @@ class SqliteDatabase:
             pass
 
     def _reset_locks(self) -> None:
-        self._reading = threading.RLock()
+        self._reading = clockwork.RLock()
         # A database in memory is one connection, so reading and writing take turns.
-        self._writing = self._reading if self.path == MEMORY else threading.RLock()
+        self._writing = self._reading if self.path == MEMORY else clockwork.RLock()
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -250,7 +248,7 @@ def run(connection: sqlite3.Connection, steps: Steps[T]) -> T:
 
 def offer_clock(connection: sqlite3.Connection) -> None:
     """Let statements ask for the clock of leases."""
-    connection.create_function(CLOCK, 0, lambda: leases.elapsed())
+    connection.create_function(CLOCK, 0, lambda: clockwork.elapsed())
 
 
 def locate(path: str | os.PathLike[str]) -> str:
@@ -321,14 +319,14 @@ def _version(connection: sqlite3.Connection, path: str) -> int:
 
 def _write_ahead(connection: sqlite3.Connection, patience: float) -> None:
     # SQLite does not wait when two processes that have just created the file both change its mode.
-    end = time.monotonic() + patience
+    end = clockwork.elapsed() + patience
     while True:
         try:
             (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
             break
         except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > end:
+            if "locked" not in str(error) or clockwork.elapsed() > end:
                 raise
-            time.sleep(0.01)
+            clockwork.sleep(0.01)
     if mode not in ("wal", "memory"):
         raise sqlite3.OperationalError(f"readonly file system, or one without shared memory (journal mode {mode!r})")

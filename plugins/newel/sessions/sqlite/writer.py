@@ -15,7 +15,7 @@ from newel.connections.forks import watch_forks
 from newel.sessions.errors import StoreUnavailableError
 from newel.sessions.sqlite.database import STATEMENTS, SqliteDatabase, run
 from newel.sessions.sqlite.place import LogLostError
-from newel.sessions.stored.leases import elapsed
+from newel.sessions.stored import clockwork
 from newel.sessions.stored.outcome import Outcome, settled
 from newel.sessions.stored.steps import Batch, Write
 from newel_kernel import SessionError
@@ -41,8 +41,8 @@ class SqliteWriter:
 
     def __init__(self, database: SqliteDatabase) -> None:
         self.database = database
-        self._queue: SimpleQueue[Outcome | None] = SimpleQueue()
-        self._gate = threading.RLock()
+        self._queue: SimpleQueue[Outcome | None] = clockwork.Queue()
+        self._gate = clockwork.RLock()
         self._thread: threading.Thread | None = None
         self._closing = False
         #: The writes that were sent, and whether the thread is in a long wait and must be woken for them.
@@ -70,12 +70,12 @@ class SqliteWriter:
     def _start(self) -> None:
         if self._thread is None:
             # A daemon, because the interpreter waits for other threads before any exit handler could end them.
-            self._thread = threading.Thread(target=self._run, name="newel-sessions", daemon=True)
+            self._thread = clockwork.Thread(target=self._run, name="newel-sessions", daemon=True)
             self._thread.start()
 
     def _submit(self, write: Write[object]) -> Outcome:
         outcome = Outcome(loop=asyncio.get_running_loop())
-        outcome.write, outcome.until = write, elapsed() + self.database.patience
+        outcome.write, outcome.until = write, clockwork.elapsed() + self.database.patience
         with self._gate:
             if self._closing:
                 raise SessionError(f"the session store {self.database.path!r} is closed")
@@ -90,14 +90,14 @@ class SqliteWriter:
             thread, self._thread = self._thread, None
             if thread is not None:
                 self._queue.put(None)
-                if thread is not threading.current_thread():
+                if thread is not clockwork.current_thread():
                     thread.join()
 
     def close(self) -> None:
         """Commit what is waiting and close the database."""
         with self._gate:
             self._closing = True
-            own = self._thread is threading.current_thread()
+            own = self._thread is clockwork.current_thread()
             self.end_thread()
         if not own:  # else (the collector ran here) the thread closes it when it ends
             self.database.close()
@@ -161,7 +161,7 @@ class SqliteWriter:
 
     def _patient(self, items: list[Outcome]) -> list[Outcome]:
         """The writes that still wait; the others were withdrawn, or have waited long enough and get an error."""
-        now = elapsed()
+        now = clockwork.elapsed()
         late = [item for item in items if now >= item.until]
         for item in late:
             item.error = self.database.busy(self.database.patience)
@@ -225,7 +225,7 @@ class SqliteWriter:
     def after_fork_in_child(self) -> None:
         """Continue, with the child's own locks."""
         self.database.after_fork_in_child()
-        self._gate = threading.RLock()
+        self._gate = clockwork.RLock()
         self._background.clear()
 
 

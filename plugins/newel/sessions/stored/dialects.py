@@ -81,7 +81,7 @@ class Dialect:
         return re.sub(r"\\(.)", lambda match: "\0" if match[1] == "0" else match[1], name)
 
 
-#: The function that each connection to an SQLite file must offer: see `newel.sessions.stored.leases.elapsed`.
+#: The function that each connection to an SQLite file must offer: see `newel.sessions.stored.clockwork.elapsed`.
 CLOCK = "newel_elapsed"
 SQLITE = Dialect(
     name="sqlite",

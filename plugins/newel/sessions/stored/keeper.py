@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from newel.connections.forks import watch_forks
-from newel.sessions.stored.leases import Lease, Leases, elapsed
+from newel.sessions.stored import clockwork
+from newel.sessions.stored.leases import Lease, Leases
 from newel.sessions.stored.writes import Renewed
 from newel_kernel import SessionError
 
@@ -49,10 +50,10 @@ class Keeper:
 
     def _reset(self) -> None:
         #: Held while leases are renewed, and while the process forks: no connection may be in use then.
-        self._working = threading.RLock()
-        self._wake = threading.Event()
+        self._working = clockwork.RLock()
+        self._wake = clockwork.Flag()
         self._wakes_at = 0.0
-        self._starting = threading.Lock()
+        self._starting = clockwork.RLock()
         self._thread = None
         self._closed = False
 
@@ -60,7 +61,7 @@ class Keeper:
         """See to it that the lease, which was just taken, is renewed in time. Quick: most runs end long before."""
         if self._thread is None:
             self._start()
-        elif elapsed() + lease.seconds / 3 < self._wakes_at:
+        elif clockwork.elapsed() + lease.seconds / 3 < self._wakes_at:
             self._wake.set()
 
     def _start(self) -> None:
@@ -68,20 +69,20 @@ class Keeper:
             if self._thread is None and not self._closed:
                 self._wakes_at = 0.0
                 # A daemon, because the interpreter waits for other threads before any exit handler could end them.
-                self._thread = threading.Thread(target=self._run, name="newel-leases", daemon=True)
+                self._thread = clockwork.Thread(target=self._run, name="newel-leases", daemon=True)
                 self._thread.start()
 
     def _run(self) -> None:
-        idle_since = elapsed()
+        idle_since = clockwork.elapsed()
         while not self._closed:
             leases = self._leases.lasting()
-            now = elapsed()
+            now = clockwork.elapsed()
             if leases:
                 idle_since = now
             elif now - idle_since > _IDLE_SECONDS and self._ends():
                 return
             wait = self._look_after(leases, now)
-            self._wakes_at = elapsed() + wait
+            self._wakes_at = clockwork.elapsed() + wait
             self._wake.wait(wait)
             self._wake.clear()
         self._renewal.close()
@@ -101,7 +102,7 @@ class Keeper:
         if due:
             with self._working:
                 self._renew(due)
-        now = elapsed()
+        now = clockwork.elapsed()
         for lease in due:
             if now >= lease.over_at:
                 self._leases.lose(lease)
@@ -110,7 +111,7 @@ class Keeper:
         return min(max(min(pending, default=_LONGEST_WAIT), max(shortest, 0.01) / _ATTEMPTS), _LONGEST_WAIT)
 
     def _renew(self, due: Sequence[Lease]) -> None:
-        start = elapsed()
+        start = clockwork.elapsed()
         # Half of the time until the first of them is over, so that another attempt can follow.
         patience = max(min(lease.over_at for lease in due) - start, 0.1) / 2
         try:
@@ -130,7 +131,7 @@ class Keeper:
         with self._starting:
             self._closed, thread, self._thread = True, self._thread, None
         self._wake.set()
-        if thread is not None and thread is not threading.current_thread():
+        if thread is not None and thread is not clockwork.current_thread():
             thread.join()
 
     def before_fork(self) -> None:

@@ -10,7 +10,6 @@ store. See docs/explanation/decisions/0020-leases-and-clocks.md.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -18,15 +17,8 @@ from newel.claims.owners import new_owner
 from newel.sessions.stored.dialects import LONGEST_LEASE
 from newel_kernel import ConfigurationError, FencedError, Session, brief
 
-#: A clock that keeps running while this process, or its machine, sleeps.
-_CLOCK = getattr(time, "CLOCK_BOOTTIME", None)
 #: The parts of a lease's seconds after which it is renewed, and after which its run ends if it could not be.
 _RENEWED_AFTER, _LOST_AFTER = 1 / 3, 3 / 4
-
-
-def elapsed() -> float:
-    """Seconds since the machine started (an arbitrary moment on some systems), alike in all its processes."""
-    return time.clock_gettime(_CLOCK) if _CLOCK is not None else time.monotonic()
 
 
 def check_seconds(seconds: float) -> None:
@@ -52,7 +44,7 @@ class Lease:
     taken: bool = False
     #: The owner that had it before and let it run out.
     lapsed: str | None = None
-    #: When the store was last asked for it, and granted it (see `elapsed`).
+    #: When the store was last asked for it, and granted it (see `clockwork.elapsed`).
     since: float = 0.0
     #: Whether another owner has it, or could have it in a moment: nothing may be done under it any more.
     lost: bool = False

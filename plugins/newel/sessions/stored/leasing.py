@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable
 
 from newel.claims.errors import SessionBusyError
 from newel.claims.owners import is_dead
+from newel.sessions.stored import clockwork
 from newel.sessions.stored.database import Database
-from newel.sessions.stored.leases import Lease, Leases, check_seconds, elapsed
+from newel.sessions.stored.leases import Lease, Leases, check_seconds
 from newel.sessions.stored.reader import SessionReader
 from newel.sessions.stored.rows import Key
 from newel.sessions.stored.writes import Prolong, Take
@@ -59,7 +60,7 @@ class Leasing:
         lease = self._leases.of(session)
         if lease is None:
             return
-        start = elapsed()
+        start = clockwork.elapsed()
         epoch = await self._database.commit(Take(_key(session), lease.owner, lease.dead_owner, lease.seconds))
         if epoch is None:
             raise SessionBusyError.of(session.id, "which came first")
@@ -71,7 +72,7 @@ class Leasing:
         None if that is known without asking: enough of the lease is left by this process's own clock.
         """
         lease = self._leases.of(session)
-        if lease is None or (lease.taken and not lease.lost and elapsed() < lease.sure_until):
+        if lease is None or (lease.taken and not lease.lost and clockwork.elapsed() < lease.sure_until):
             return None
         return self.renew(session, ttl=lease.seconds) if lease.taken else self.take(session)
 
@@ -89,7 +90,7 @@ class Leasing:
     async def claim(self, *, app_name: str, user_id: str, session_id: str, owner: str, ttl: float) -> Session | None:
         """Take the session for `ttl` seconds: a view that holds the lease, or None if another owner has it."""
         check_seconds(ttl)
-        key, start = Key(app_name, user_id, session_id), elapsed()
+        key, start = Key(app_name, user_id, session_id), clockwork.elapsed()
         epoch = await self._database.commit(Take(key, owner, None, ttl))
         view = await self._reader.view(key) if epoch is not None else None
         if view is not None and epoch is not None:
@@ -103,7 +104,7 @@ class Leasing:
     async def renew(self, session: Session, *, ttl: float) -> None:
         """Prolong the lease that the view holds; FencedError if another owner has taken it."""
         check_seconds(ttl)
-        lease, start = self._leases.of(session), elapsed()
+        lease, start = self._leases.of(session), clockwork.elapsed()
         if (
             lease is None
             or lease.lost

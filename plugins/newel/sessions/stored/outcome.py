@@ -20,7 +20,7 @@ class Outcome(asyncio.Future[Any]):
     """
 
     __slots__ = ("_undecided", "begun", "error", "until", "value", "withdrawn", "write")
-    #: Until when it may wait for others (see `elapsed`).
+    #: Until when it may wait for others (see `clockwork.elapsed`).
     until: float
     #: The write, and its result or error until the waiting task gets it.
     write: Write[Any]

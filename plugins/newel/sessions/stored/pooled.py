@@ -16,9 +16,10 @@ from typing import Any, TypeVar
 
 from newel.connections import PerLoop
 from newel.sessions.errors import StoreUnavailableError
+from newel.sessions.stored import clockwork
 from newel.sessions.stored.committer import Committer, Item
 from newel.sessions.stored.keeper import Keeper
-from newel.sessions.stored.leases import Leases, elapsed
+from newel.sessions.stored.leases import Leases
 from newel.sessions.stored.outcome import Outcome, settled
 from newel.sessions.stored.pooled_renewal import PooledRenewal
 from newel.sessions.stored.statements import Statements
@@ -206,7 +207,7 @@ class PooledDatabase(ABC):
 
     async def _attempted(self, work: Callable[[Connection], Coroutine[Any, Any, T]]) -> T:
         """The result of `work`, tried again while it raises Trouble."""
-        mine, end, pause = self._loops.get(), elapsed() + self._patience, 0.01
+        mine, end, pause = self._loops.get(), clockwork.elapsed() + self._patience, 0.01
         while True:
             try:
                 async with mine.pool.connection() as connection:
@@ -214,7 +215,7 @@ class PooledDatabase(ABC):
                         await self._prepared(mine, connection)
                     return await work(connection)
             except Trouble as trouble:
-                if elapsed() + pause > end:
+                if clockwork.elapsed() + pause > end:
                     raise StoreUnavailableError(
                         f"the session store {self.name} could not be reached for {self._patience:g} seconds "
                         f"({trouble}): see whether it runs, then try again",

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from newel.sessions.errors import StoreUnavailableError
+from newel.sessions.stored import clockwork
 from newel.sessions.stored.leases import Lease
 from newel.sessions.stored.writes import Renew, Renewed
 from newel_kernel import SessionError
@@ -35,7 +36,7 @@ class PooledRenewal:
     def renew(self, leases: Sequence[Lease], seconds: float) -> Renewed:
         """Renew them in one transaction, which waits for no other."""
         if self._runner is None:
-            self._runner = asyncio.Runner()
+            self._runner = clockwork.Runner()
         try:
             return self._runner.run(self._renew(leases, seconds))
         except SessionError:

@@ -14,10 +14,11 @@ from newel.sessions.contract import Capabilities, SessionPage, SharedSessionStor
 from newel.sessions.event_log import EventLog
 from newel.sessions.forks import fork_length, state_at
 from newel.sessions.pages import place_of, read_place
+from newel.sessions.stored import clockwork
 from newel.sessions.stored.database import Database
 from newel.sessions.stored.encoding import encode_event
 from newel.sessions.stored.imports import ImportEvents, ImportSharedState, StoredRows
-from newel.sessions.stored.leases import Leases, elapsed
+from newel.sessions.stored.leases import Leases
 from newel.sessions.stored.leasing import Leasing
 from newel.sessions.stored.reader import SessionReader
 from newel.sessions.stored.reads import Listing
@@ -169,7 +170,7 @@ class StoredSessionService(Leasing, SharedSessionStore):
                 if session.version < log.foreign and not session.lease:
                     raise StaleSessionError(stale(key.id, len(log), session.version, event))
                 append = Append(key, log, session, lease, stored, change, out_of_band)
-                start = elapsed() if lease is not None else 0.0
+                start = clockwork.elapsed() if lease is not None else 0.0
                 await self._database.commit(append, partial(_applied, self._leases, append, event, start))
             except StaleSessionError as error:
                 seen = session.version
