@@ -7,6 +7,7 @@ from newel.evaluation.judges.llm_as_judge_utils import (
     get_text_from_content,
     get_tool_calls_and_responses_as_json_str,
     get_tool_declarations_as_json_str,
+    score_of,
 )
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "get_text_from_content",
     "get_tool_calls_and_responses_as_json_str",
     "get_tool_declarations_as_json_str",
+    "score_of",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from newel.testing.simulators import moved
 from newel_types import lazy_exports
 
 if TYPE_CHECKING:
@@ -42,4 +43,22 @@ _WHERE = (
     }
 )
 
-__getattr__, __dir__ = lazy_exports(__name__, _WHERE)
+#: In newel-testkit, and importable from here by their former names.
+_SIMULATORS = {
+    "GeminiLiveServer",
+    "GeminiServer",
+    "OAuthServer",
+    "OpenAIRealtimeServer",
+    "WIRE_KEY",
+    "WireServer",
+    "live_conformance",
+    "model_checks",
+    "model_conformance",
+}
+
+_own, __dir__ = lazy_exports(__name__, _WHERE)
+_moved = moved("")
+
+
+def __getattr__(name: str) -> object:
+    return _moved(name) if name in _SIMULATORS else _own(name)
