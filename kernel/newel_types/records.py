@@ -214,17 +214,22 @@ def record(cls: type[Any]) -> Any:
 def forbid_extra(cls: type[T]) -> type[T]:
     """Let the constructor of a record refuse unknown fields with pydantic's ValidationError, not a TypeError.
 
-    Only an object read from JSON keeps them.
+    Only an object read from JSON keeps them. A field may bear its name on the wire, as google-adk's may.
     """
     make = cls.__init__
     names = frozenset(field.name for field in dataclasses.fields(cls))  # type: ignore[arg-type]  # a record is one
+    on_the_wire = {to_camel(name): name for name in names}
 
     def __init__(self: T, *values: object, **fields: object) -> None:
         try:
             make(self, *values, **fields)
         except TypeError:
-            if not (unknown := [name for name in fields if name not in names]):
-                raise
+            own = {on_the_wire.get(name, name): value for name, value in fields.items()}
+            if not (unknown := [name for name in own if name not in names]):
+                if len(own) < len(fields) or own.keys() == fields.keys():  # a field twice, or not about names at all
+                    raise
+                make(self, *values, **own)
+                return
             problems: list[InitErrorDetails] = [
                 {"type": "extra_forbidden", "loc": (name,), "input": fields[name]} for name in unknown
             ]

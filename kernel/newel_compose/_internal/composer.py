@@ -143,6 +143,7 @@ def extend(composition: Composition, plugins: Sequence[object]) -> Composition:
     objects = [given_plugin(plugin, index) for index, plugin in enumerate(plugins)]
     for one in objects:
         manager.add(one.name, one.plugin)
+    manager.check_given()
     if manager.registers():
         return compose(composition.distribution, plugins=(*plugins, *composition.objects))
     names = [one.name for one in objects]

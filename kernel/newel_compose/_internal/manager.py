@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from newel_compose._internal.binding import bind
 from newel_compose._internal.faults import Fault, describe_error, with_fault
+from newel_compose._internal.hookless import hookless
 from newel_compose._internal.hookspecs import HookPolicy, register_hook_policies, register_kinds, register_settings
 from newel_compose._internal.results import described, listed
 from newel_kernel import (
@@ -162,6 +163,14 @@ class Manager:
             raise CompositionError(faults)
         for names in self.left_out.values():
             names.sort()
+
+    def check_given(self) -> None:
+        """Refuse plugin objects that were handed in and of whose hooks some would never run, without a word."""
+        unmarked = {id(plugin) for plugin, _ in self._pluggy.unmarked}
+        others = [(name, one) for name, one in self._pluggy.list_name_plugin() if id(one) not in unmarked]
+        faults = [*self._unmarked_hooks(), *hookless(others, self._pluggy.get_hookcallers)]
+        if faults:
+            raise CompositionError(faults)
 
     def _unknown_hooks(self) -> Iterator[Fault]:
         for name, caller in self._callers():

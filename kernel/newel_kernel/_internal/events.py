@@ -138,10 +138,14 @@ class Event(LlmResponse):
         self.sparse_values = NO_SPARSE
         self.invocation_id = invocation_id
         self.author = author
+        if actions is not None and actions.__class__ is not EventActions:
+            actions = _as_actions(actions)
         self.touched_actions = actions  # type: ignore[misc]  # the slot of `actions`, see below
-        self.touched_node_info = node_info  # type: ignore[misc]
+        self.touched_node_info = None if node_info is None else coerce(NodeInfo, node_info)  # type: ignore[misc]
         self.branch = branch
         self.isolation_scope = isolation_scope
+        if long_running_tool_ids is not None and long_running_tool_ids.__class__ is not set:
+            long_running_tool_ids = set(long_running_tool_ids)
         self.long_running_tool_ids = long_running_tool_ids
         self.output = output
         self.id = id or seam.new_id()
@@ -262,6 +266,14 @@ def freeze_event(event: Event) -> Event:
             actions.__class__ = _FrozenActions
         event.__class__ = _FrozenEvent
     return event
+
+
+def _as_actions(value: object) -> EventActions:
+    """EventActions from a dict or a foreign object; pydantic's ValidationError if it does not fit."""
+    actions: EventActions = coerce(EventActions, value)
+    if isinstance(value, dict):  # written by hand: a field that is unknown is a misspelt one
+        EventActions(**getattr(actions, "_extra", None) or {})
+    return actions
 
 
 def as_message(message: object) -> Content:

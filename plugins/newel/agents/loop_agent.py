@@ -44,8 +44,8 @@ class LoopAgent(base_agent.BaseAgent):
                 resuming = False
                 async with aclosing(agent.run_async(ctx)) as events:
                     async for event in events:
+                        leave = _escalates(ctx, event) or leave  # before a loop around this one sees the event
                         yield event
-                        leave = _escalates(ctx, event) or leave
                 if pauses(ctx):
                     return
                 if leave:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from newel import tools
 from newel.agents.opening import mode_of
 from newel.flows.llm_agents import LlmContext, agent_processor
-from newel.turns.delegates import is_delegate
-from newel_kernel import BaseAgent, LlmRequest, RequestProcessor, hookimpl
+from newel.turns.transfers import transfer_targets
+from newel_kernel import LlmRequest, RequestProcessor, hookimpl
 
 if TYPE_CHECKING:
     from newel.agents.llm_agent import LlmAgent
@@ -21,18 +21,6 @@ if TYPE_CHECKING:
 
     #: The instructions and the tool.
     Offer: TypeAlias = tuple[str, tuple[tools.TransferToAgentTool]]
-
-
-def transfer_targets(agent: LlmAgent) -> list[BaseAgent]:
-    """The agents that `agent` may transfer to: its own, its parent, its peers; not agents that are its tools."""
-    targets = [child for child in agent.sub_agents if not is_delegate(child)]
-    parent = agent.parent_agent
-    if parent is not None and parent.__newel__.transfers:
-        if not agent.disallow_transfer_to_parent:
-            targets.append(parent)
-        if not agent.disallow_transfer_to_peers:
-            targets.extend(peer for peer in parent.sub_agents if peer.name != agent.name and not is_delegate(peer))
-    return targets
 
 
 def transfer_instructions(targets: Sequence[tuple[str, str]], parent: str) -> str:

@@ -5,10 +5,35 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from newel_kernel import Json
+from newel_types import lazy_exports
 
 if TYPE_CHECKING:
-    from newel_kernel import BaseAgent, BaseTool, Context, Event, InvocationContext, LlmRequest, LlmResponse
+    from newel import types as types
+    from newel.agents.base_agent import BaseAgent as BaseAgent
+    from newel.agents.invocation_context import InvocationContext as InvocationContext
+    from newel.contexts.context import CallbackContext as CallbackContext
+    from newel.contexts.context import Context as Context
+    from newel.contexts.context import ToolContext as ToolContext
+    from newel_kernel import BaseTool as BaseTool
+    from newel_kernel import Event as Event
+    from newel_kernel import LlmRequest as LlmRequest
+    from newel_kernel import LlmResponse as LlmResponse
     from newel_types import Content
+
+#: Plugins that were written for google-adk import these names from here: each is in the signature of a hook.
+_WHERE = {
+    "BaseAgent": "newel.agents.base_agent",
+    "BaseTool": "newel_kernel",
+    "CallbackContext": "newel.contexts.context",
+    "Context": "newel.contexts.context",
+    "Event": "newel_kernel",
+    "InvocationContext": "newel.agents.invocation_context",
+    "LlmRequest": "newel_kernel",
+    "LlmResponse": "newel_kernel",
+    "ToolContext": "newel.contexts.context",
+    "types": "newel.types:",
+}
+__getattr__, _ = lazy_exports(__name__, _WHERE)
 
 Method = TypeVar("Method")
 

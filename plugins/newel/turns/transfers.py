@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterator
 
+from newel.turns.delegates import is_delegate
 from newel_kernel import BaseAgent, Event, InvocationContext, current_operation, did_you_mean, subtree
 
 
@@ -36,6 +37,18 @@ class Handover(Event):
     def is_final_response(self) -> bool:
         """Whether what the target said last ends its turn; False before it has run."""
         return not self.partial and self.last is not None and self.last.is_final_response()
+
+
+def transfer_targets(agent: BaseAgent) -> list[BaseAgent]:
+    """The agents that a model's `agent` may transfer to: its own, its parent, its peers; not those that are tools."""
+    targets = [child for child in agent.sub_agents if not is_delegate(child)]
+    parent = agent.parent_agent
+    if parent is not None and parent.__newel__.transfers:
+        if not getattr(agent, "disallow_transfer_to_parent", False):
+            targets.append(parent)
+        if not getattr(agent, "disallow_transfer_to_peers", False):
+            targets.extend(peer for peer in parent.sub_agents if peer.name != agent.name and not is_delegate(peer))
+    return targets
 
 
 def transfer(ctx: InvocationContext, results: Event) -> Iterator[Event]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import builtins
 import random
+from collections.abc import Iterator
+from importlib import import_module
 
 from pydantic import BaseModel, Field, field_validator
+
+from newel_kernel import did_you_mean
 
 _ATTEMPTS = 5
 _INITIAL_SECONDS = 1.0
@@ -17,7 +22,8 @@ class RetryConfig(BaseModel, extra="forbid", defer_build=True):
     """How a failed node is tried again: exponential back-off in seconds, with jitter.
 
     `max_attempts` counts the first one (default 5; 0 and 1 mean no retry). `jitter` is the part of a delay that
-    is random, either way. `exceptions` (classes or their names; default: all) match their subclasses too.
+    is random, either way. `exceptions` (classes or their names; default: all) match their subclasses too. The name of
+    a class that nothing has imported yet is given with its module: ``httpx.ConnectError``.
     """
 
     max_attempts: int | None = Field(default=None, ge=0)
@@ -53,15 +59,47 @@ class RetryConfig(BaseModel, extra="forbid", defer_build=True):
     def _covers(self, error: BaseException) -> bool:
         if self.exceptions is None:
             return True
-        return any(kind.__name__ in self.exceptions for kind in type(error).__mro__)
+        return any(
+            kind.__name__ in self.exceptions or f"{kind.__module__}.{kind.__qualname__}" in self.exceptions
+            for kind in type(error).__mro__
+        )
 
 
 def _name(entry: object) -> str:
     if isinstance(entry, str):
-        return entry
+        return _checked(entry)
     if isinstance(entry, type) and issubclass(entry, BaseException):
         return entry.__name__
     raise ValueError(f"RetryConfig.exceptions takes exception classes and their names, not {entry!r}")
+
+
+def _checked(name: str) -> str:
+    """`name`, if an exception has it: a misspelt one would match nothing, and the node would never be tried again."""
+    module, _, own = name.rpartition(".")
+    if module:
+        try:
+            kind = getattr(import_module(module), own)
+        except (ImportError, AttributeError):
+            kind = None
+        if isinstance(kind, type) and issubclass(kind, BaseException):
+            return f"{kind.__module__}.{kind.__qualname__}"
+        raise ValueError(f"RetryConfig.exceptions: there is no exception {name!r}")
+    if isinstance(getattr(builtins, name, None), type) or name in (known := {*_known(BaseException)}):
+        return name
+    raise ValueError(
+        f"RetryConfig.exceptions: no exception is named {name!r}{did_you_mean(name, known)}; give the class, or its "
+        f"name with its module (httpx.ConnectError) if nothing has imported it yet"
+    )
+
+
+def _known(kind: type[BaseException]) -> Iterator[str]:
+    """The names of the exceptions that are loaded."""
+    waiting, seen = [kind], {kind}
+    while waiting:
+        yield (one := waiting.pop()).__name__
+        below = [sub for sub in type.__subclasses__(one) if sub not in seen]
+        seen.update(below)
+        waiting += below
 
 
 def _or(value: float | None, default: float) -> float:

@@ -143,7 +143,9 @@ def transferring(target: Any) -> Any:
 def test_a_transfer_to_an_unknown_agent_is_answered_with_the_names_there_are(ask: Any, call: Any) -> None:
     cook = LlmAgent(name="cook", model="scripted")
     outcome = ask([call("transfer_to_agent", agent_name="cock\x00")], sub_agents=[cook])
-    assert outcome.result == {"error": "there is no agent named 'cock\ufffd'; the agents are: cook, waiter"}
+    assert outcome.result == {
+        "error": "there is no agent named 'cock\ufffd'; you can transfer to: cook; did you mean 'cook'?"
+    }
     assert {event.author for event in outcome.events} == {"waiter"}
     assert all(event.actions.transfer_to_agent is None for event in outcome.session.events)
     assert outcome.said == "done"
