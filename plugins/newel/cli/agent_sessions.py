@@ -11,10 +11,10 @@ import click
 
 from newel.claims import SessionBusyError
 from newel.claims.leasing import is_leasing
-from newel.cli.agent_source import AgentSource, load_source
 from newel.cli.conversation import is_elsewhere, open_store, runner_of, store_of
 from newel.cli.exit import run_loop
 from newel.cli.startup import composition_of
+from newel.files.agent_source import AgentSource, load_source
 from newel.runners import Runner
 from newel_compose import Composition
 from newel_kernel import BaseSessionService, ConfigurationError, Session, did_you_mean

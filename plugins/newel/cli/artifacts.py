@@ -11,12 +11,12 @@ import click
 from newel.artifacts.contract import ArtifactStore, StoredVersion
 from newel.claims import SessionBusyError
 from newel.cli.agent_sessions import AgentSessions, with_sessions
-from newel.cli.agent_source import load_source
 from newel.cli.ages import Age, minute_of
 from newel.cli.exit import run_loop
 from newel.cli.startup import composition_of
 from newel.cli.stored_artifacts import artifacts_of
 from newel.cli.terminal import say, show_json, show_table, to_terminal
+from newel.files.agent_source import load_source
 from newel.sessions.artifact_references import referred_versions
 from newel_kernel import ConfigurationError, Session, seam
 

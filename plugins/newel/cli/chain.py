@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from newel.cli.agent_source import load_source
 from newel.cli.startup import composition_of
 from newel.cli.terminal import show_json, show_table, to_terminal
+from newel.files.agent_source import load_source
 from newel_compose import Placed, extend
 from newel_kernel import BaseAgent, Json, RequestProcessor, ResponseProcessor
 

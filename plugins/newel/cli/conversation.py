@@ -18,8 +18,8 @@ import click
 
 from newel import distributions
 from newel.artifacts.contract import ArtifactStore
-from newel.cli.agent_source import AgentSource, load_source
 from newel.cli.startup import composition_of
+from newel.files.agent_source import AgentSource, load_source
 from newel.models.kinds import model_of
 from newel.runners import Runner
 from newel.sessions.kinds import SessionBackend
@@ -214,9 +214,7 @@ def store_of(source: AgentSource) -> BaseSessionService | None:
 
 def open_store(composition: Composition, uri: str | None) -> BaseSessionService:
     """The session store of --sessions, else of a distribution that sets one, else in .newel here."""
-    if uri is None and not _sets_sessions(composition.distribution):
-        composition.registry.find(SessionBackend, "sqlite")
-        uri = f"sqlite:///{data_folder() / 'sessions.db'}"
+    uri = store_uri(composition, uri)
     try:
         store: BaseSessionService | None = composition.open_service(SessionBackend, uri)
     except (OSError, sqlite3.Error) as error:
@@ -229,6 +227,14 @@ def open_store(composition: Composition, uri: str | None) -> BaseSessionService:
             f"empty: set one, such as sqlite:///sessions.db, or give --sessions URI"
         )
     return store
+
+
+def store_uri(composition: Composition, uri: str | None) -> str | None:
+    """The URI of --sessions, else of the store in .newel here; None: the distribution sets one."""
+    if uri is not None or _sets_sessions(composition.distribution):
+        return uri
+    composition.registry.find(SessionBackend, "sqlite")
+    return f"sqlite:///{data_folder() / 'sessions.db'}"
 
 
 def is_elsewhere(source: AgentSource, composition: Composition, uri: str | None) -> bool:

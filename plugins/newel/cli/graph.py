@@ -10,13 +10,13 @@ from pathlib import Path
 
 import click
 
-from newel.cli.agent_source import load_source
 from newel.cli.startup import composition_of
 from newel.drawing.description import picture_of
 from newel.drawing.dot import dot
 from newel.drawing.mermaid import mermaid
 from newel.drawing.picture import Picture
 from newel.drawing.svg import svg
+from newel.files.agent_source import load_source
 from newel_kernel import ConfigurationError
 
 _WRITERS: dict[str, Callable[[Picture], str]] = {"svg": svg, "mermaid": mermaid, "dot": dot}

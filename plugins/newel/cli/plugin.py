@@ -9,6 +9,11 @@ from newel_types import deferred
 
 COMMANDS = [
     Command(
+        name="api_server",
+        load=deferred("newel.cli.api_server", "api_server"),
+        help="Serve agents over HTTP.",
+    ),
+    Command(
         name="artifacts",
         load=deferred("newel.cli.artifacts", "artifacts"),
         help="List stored artifacts and remove unused ones.",
@@ -64,6 +69,11 @@ COMMANDS = [
         name="sessions", load=deferred("newel.cli.sessions", "sessions"), help="Show and maintain stored sessions."
     ),
     Command(name="talk", load=deferred("newel.cli.talk", "talk"), help="Talk to an agent over a live connection."),
+    Command(
+        name="web",
+        load=deferred("newel.cli.api_server", "web"),
+        help="Serve agents over HTTP, with a web UI.",
+    ),
 ]
 
 

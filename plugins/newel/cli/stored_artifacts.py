@@ -9,8 +9,8 @@ from typing import Any
 from newel.artifacts.contract import ArtifactStore
 from newel.artifacts.kinds import ArtifactBackend
 from newel.cli.agent_sessions import AgentSessions
-from newel.cli.agent_source import AgentSource
 from newel.cli.terminal import say
+from newel.files.agent_source import AgentSource
 from newel_compose import Composition
 from newel_kernel import ConfigurationError
 

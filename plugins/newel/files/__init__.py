@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from newel_types import lazy_exports
 
 if TYPE_CHECKING:
+    from newel.files.agent_source import AgentSource as AgentSource
+    from newel.files.agent_source import load_source as load_source
     from newel.files.agents import load_agent as load_agent
     from newel.files.allow_list import AppCode as AppCode
     from newel.files.apps import app_fields as app_fields
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "AgentRefConfig": "newel.files.references",
+    "AgentSource": "newel.files.agent_source",
     "AppCode": "newel.files.allow_list",
     "ArgumentConfig": "newel.files.references",
     "CodeConfig": "newel.files.references",
@@ -35,6 +38,7 @@ _WHERE = {
     "file_schema": "newel.files.schema",
     "load_agent": "newel.files.agents",
     "load_file": "newel.files.apps",
+    "load_source": "newel.files.agent_source",
     "read_document": "newel.files.document",
 }
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from newel.cli.agent_source import load_source
 from newel.cli.evaluation.from_session import from_session
 from newel.cli.evaluation.sets import storage_of
 from newel.cli.exit import run_loop
@@ -24,6 +23,7 @@ from newel.evaluation.cases.eval_case import EvalCase, SessionInput
 from newel.evaluation.storage.eval_sets_manager import EvalSetsManager
 from newel.evaluation.storage.files import read_model, read_text
 from newel.evaluation.storage.local_eval_sets_manager import LocalEvalSetsManager
+from newel.files.agent_source import load_source
 from newel_kernel import seam
 
 

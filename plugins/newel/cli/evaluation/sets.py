@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from newel.cli.agent_source import AgentSource, load_source
 from newel.evaluation.cases.eval_set import EvalSet
 from newel.evaluation.kinds import CaseSource, EvalStorage
 from newel.evaluation.plugins import plugin_registry
@@ -17,6 +16,7 @@ from newel.evaluation.storage.eval_sets_manager import EvalSetsManager
 from newel.evaluation.storage.files import read_text
 from newel.evaluation.storage.local_eval_set_results_manager import HISTORY
 from newel.evaluation.storage.local_eval_sets_manager import LocalEvalSetsManager, load_eval_set_from_file
+from newel.files.agent_source import AgentSource, load_source
 from newel_compose import Composition
 from newel_kernel import ConfigurationError, FeatureUnavailableError, did_you_mean
 

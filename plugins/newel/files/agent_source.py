@@ -1,4 +1,4 @@
-"""Agent sources: what the AGENT argument of a command may be."""
+"""Agent sources: what a command or the server may name as an agent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from newel.files import AppCode, load_file
+from newel.files.allow_list import AppCode
+from newel.files.apps import load_file
 from newel.files.projects import importable
 from newel_compose import Composition, describe_error
 from newel_kernel import BaseAgent, ConfigurationError, NewelError, did_you_mean

@@ -1,0 +1,72 @@
+"""`newel api_server` and `newel web`: agents over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from newel.cli.conversation import store_uri
+from newel.cli.startup import composition_of
+from newel.server.options import Options
+from newel_kernel import FeatureUnavailableError
+from newel_types import deferred
+
+Function = Callable[..., Any]
+_serve = deferred("newel.server.process", "serve")
+
+
+def server_options(command: Function) -> Function:
+    """Declare the argument and the options of a server."""
+    for decorate in (
+        click.option("--reload", is_flag=True, help="Start again when a file of the agents changes."),
+        click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes that serve."),
+        click.option("--distribution", metavar="NAME|FILE", help="The distribution; by default the current folder's."),
+        click.option("--sessions", "--session_service_uri", "sessions", metavar="URI", help="Where sessions are kept."),
+        click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="The port."),
+        click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on."),
+        click.argument("agents_dir", default="."),
+    ):
+        command = decorate(command)
+    return command
+
+
+@click.command("api_server")
+@server_options
+@click.pass_context
+def api_server(ctx: click.Context, /, agents_dir: str, **options: Any) -> None:
+    """Serve the agents in AGENTS_DIR over HTTP, under google-adk's paths.
+
+    AGENTS_DIR is a folder of agents, one agent (a folder, a YAML file, module:attribute), or an installed package of
+    agents.
+    """
+    _start(ctx, agents_dir, development=False, **options)
+
+
+@click.command("web")
+@server_options
+@click.pass_context
+def web(ctx: click.Context, /, agents_dir: str, **options: Any) -> None:
+    """Serve the agents in AGENTS_DIR with the development endpoints and a web UI."""
+    _start(ctx, agents_dir, development=True, **options)
+
+
+def _start(
+    ctx: click.Context,
+    agents_dir: str,
+    *,
+    development: bool,
+    host: str,
+    port: int,
+    sessions: str | None,
+    distribution: str | None,
+    **process: Any,
+) -> None:
+    try:
+        serve = _serve()
+    except ImportError as error:
+        raise FeatureUnavailableError(f"a server needs {error.name}: pip install 'newel[server]'") from error
+    uri = store_uri(composition_of(ctx, distribution), sessions)
+    options = Options(host=host, port=port, development=development)
+    serve(agents_dir, options, sessions=uri, distribution=distribution, **process)

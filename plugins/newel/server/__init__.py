@@ -1,0 +1,29 @@
+"""The API server: google-adk's paths over HTTP, as an ASGI app."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from newel_types import lazy_exports
+
+if TYPE_CHECKING:
+    from newel.server.application import app as app
+    from newel.server.calls import Call as Call
+    from newel.server.calls import endpoint as endpoint
+    from newel.server.kinds import Route as Route
+    from newel.server.kinds import UserOf as UserOf
+    from newel.server.options import Options as Options
+    from newel.server.refusals import Refusal as Refusal
+
+_WHERE = {
+    "Call": "newel.server.calls",
+    "Options": "newel.server.options",
+    "Refusal": "newel.server.refusals",
+    "Route": "newel.server.kinds",
+    "UserOf": "newel.server.kinds",
+    "app": "newel.server.application",
+    "endpoint": "newel.server.calls",
+}
+
+__all__ = ["Call", "Options", "Refusal", "Route", "UserOf", "app", "endpoint"]
+__getattr__, __dir__ = lazy_exports(__name__, _WHERE)

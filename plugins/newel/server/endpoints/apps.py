@@ -1,0 +1,51 @@
+"""The apps that are served."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+from newel.files.agent_source import AgentSource
+from newel.server.calls import Call, endpoint
+from newel.server.refusals import logged
+from newel_compose import describe_error
+
+
+class ListApps(BaseModel):
+    """The query of the list of apps."""
+
+    detailed: bool = False
+
+
+@endpoint(query=ListApps)
+async def list_apps(call: Call) -> object:
+    """The names of the apps; with `detailed`, what each one is, and why others cannot be used."""
+    places = call.server.apps.places()
+    if not call.query.detailed:
+        return list(places)
+    apps: list[dict[str, object]] = []
+    failed: list[dict[str, object]] = []
+    for name, place in places.items():
+        try:
+            source = await call.server.apps.source(name)
+        except Exception as error:  # noqa: BLE001 - importing an app runs its code
+            failed.append({"name": name, "language": place.language, **_reason(call, error)})
+        else:
+            apps.append(_description(name, source, place.language))
+    return {"apps": apps, "failed": failed}
+
+
+def _reason(call: Call, error: Exception) -> dict[str, str]:
+    """Why an app cannot be used: to its developer, who alone can reach the server, in words."""
+    options = call.server.options
+    return {"error": describe_error(error)} if options.development and options.is_local else logged(error)
+
+
+def _description(name: str, source: AgentSource, language: str) -> dict[str, object]:
+    root = source.agent
+    return {
+        "name": name,
+        "rootAgentName": root.name,
+        "description": root.description,
+        "language": language,
+        "isComputerUse": False,
+    }

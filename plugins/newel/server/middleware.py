@@ -1,0 +1,21 @@
+"""The middleware around all routes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from starlette.types import ASGIApp
+
+from newel.server.options import Options
+
+#: Wraps an app, as the options say; may return it unchanged.
+Middleware = Callable[[ASGIApp, Options], ASGIApp]
+#: The outermost first.
+MIDDLEWARE: tuple[Middleware, ...] = ()
+
+
+def wrapped(app: ASGIApp, options: Options) -> ASGIApp:
+    """`app` within the middleware."""
+    for middleware in reversed(MIDDLEWARE):
+        app = middleware(app, options)
+    return app

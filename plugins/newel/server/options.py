@@ -1,0 +1,25 @@
+"""Options: what the caller of the server chooses, by arguments or by flags."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How the app is served."""
+
+    #: The address that the server listens on; empty if somebody else serves the app.
+    host: str = ""
+    port: int = 8000
+    #: Whether the development routes are there, as with `newel web`.
+    development: bool = False
+    #: Seconds that runs have to end after a signal, before they are cancelled.
+    drain: float = 30.0
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine can reach the server."""
+        return self.host in LOOPBACK

@@ -1,0 +1,63 @@
+"""Refusals: what a request that cannot be served is answered. The text of an unforeseen error stays in the log."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import to_json
+from starlette.responses import Response
+
+from newel.claims import SessionBusyError
+from newel_kernel import AlreadyExistsError, SessionNotFoundError, seam
+
+JSON = "application/json"
+_log = logging.getLogger("newel.server")
+
+
+class Refusal(Exception):
+    """A request is answered with an error: its status, and what is wrong with it."""
+
+    def __init__(
+        self, status: int, detail: str | Sequence[Mapping[str, Any]], headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.headers = headers
+
+
+def response_to(error: Exception) -> Response:
+    """The answer to a request that an error has ended."""
+    refusal = refusal_of(error)
+    if refusal is not None:
+        return Response(to_json({"detail": refusal.detail}), refusal.status, refusal.headers, JSON)
+    return Response(to_json(logged(error)), 500, media_type=JSON)
+
+
+def refusal_of(error: Exception) -> Refusal | None:
+    """The refusal that an error means, or None if it is a failure of the server."""
+    if isinstance(error, Refusal):
+        return error
+    if isinstance(error, SessionNotFoundError):
+        return Refusal(404, "Session not found")
+    if isinstance(error, AlreadyExistsError):
+        return Refusal(409, "Session already exists")
+    if isinstance(error, SessionBusyError):
+        return Refusal(409, "The session has a run under way")
+    return None
+
+
+def invalid(error: ValidationError, *place: str) -> Refusal:
+    """What is wrong with a body or a query, field by field; `place` begins each location."""
+    fields = error.errors(include_url=False, include_context=False, include_input=False)
+    return Refusal(422, [{**field, "loc": [*place, *field["loc"]]} for field in fields])
+
+
+def logged(error: Exception) -> dict[str, str]:
+    """Log an unforeseen error under a reference; the answer has the reference alone."""
+    ref = seam.new_id()
+    _log.error("request failed (ref %s)", ref, exc_info=error)
+    return {"detail": "Internal Server Error", "ref": ref}

@@ -1,0 +1,19 @@
+"""Settings of the API server."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Settings(BaseModel):
+    """What a distribution sets for the API server."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    user_of: str = Field("", description="The `UserOf` that says who calls; empty: the user whom the request names.")
+    on_disconnect: Literal["cancel", "detach"] = Field(
+        "cancel", description="What becomes of a run whose client has left; a request may say otherwise."
+    )
+    heartbeat: float = Field(15.0, gt=0, description="Seconds of silence after which a stream sends a comment.")
