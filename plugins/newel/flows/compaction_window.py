@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from newel.flows.exchanges import Exchange, exchanges, without_responses_to
 from newel.flows.history import assemble
 from newel_kernel import Event, EventCompaction, Log
 
@@ -32,21 +33,20 @@ def window(events: Sequence[Event], config: EventsCompactionConfig) -> list[Even
     """The events of the invocations since the last summary, once there are enough, and of the overlap before them."""
     if config.compaction_interval is None or config.overlap_size is None:
         return []
-    events = _common(events)
-    latest = latest_compaction(events)
-    spoken_events = [event for event in events if compaction_of(event) is None]
+    spoken = _Spoken(_common(events))
     ended: dict[str, float] = {}
-    for event in spoken_events:
+    for event in spoken.settled.values():
         if event.invocation_id:
             ended[event.invocation_id] = max(ended.get(event.invocation_id, 0.0), event.timestamp)
     invocations = list(ended)
+    latest = spoken.latest
     fresh = [name for name in invocations if latest is None or ended[name] > latest[1].end_timestamp]
     if len(fresh) < config.compaction_interval:
         return []
     start = invocations[max(0, invocations.index(fresh[0]) - config.overlap_size)]
-    first = next(i for i, event in enumerate(spoken_events) if event.invocation_id == start)
-    last = max(i for i, event in enumerate(spoken_events) if event.invocation_id == fresh[-1])
-    return _settled(spoken_events[first : last + 1])
+    first = next(i for i, event in spoken.settled.items() if event.invocation_id == start)
+    last = max(i for i, event in spoken.settled.items() if event.invocation_id == fresh[-1])
+    return spoken.whole(range(first, last + 1))
 
 
 def surplus(
@@ -66,12 +66,14 @@ def surplus(
 
 def older(events: Sequence[Event], keep: int) -> list[Event]:
     """The events that no summary covers, except the last `keep`; the last summary comes first."""
-    events = _common(events)
-    latest = latest_compaction(events)
-    spoken_events = [event for event in events if compaction_of(event) is None]
-    if latest is not None:
-        spoken_events = [event for event in spoken_events if event.timestamp > latest[1].end_timestamp]
-    selection = _settled(spoken_events[: max(0, len(spoken_events) - keep)])
+    spoken = _Spoken(_common(events))
+    latest = spoken.latest
+    fresh = [
+        position
+        for position, event in enumerate(spoken.events)
+        if latest is None or event.timestamp > latest[1].end_timestamp
+    ]
+    selection = spoken.whole(fresh[: max(0, len(fresh) - keep)])
     if not selection or latest is None:
         return selection
     summary, compaction = latest
@@ -90,16 +92,56 @@ def _common(events: Sequence[Event]) -> list[Event]:
     return [event for event in Log(events).standing() if event.isolation_scope is None]
 
 
-def _settled(events: list[Event]) -> list[Event]:
-    """The leading events up to the first call whose result is not among them: the two must not be separated."""
-    waiting: set[str | None] = set()
-    settled = 0
-    for count, event in enumerate(events, 1):
-        waiting.update(call.id for call in event.get_function_calls())
-        waiting.difference_update(response.id for response in event.get_function_responses())
-        if not waiting:
-            settled = count
-    return events[:settled]
+class _Spoken:
+    """The events that summaries are made of."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        #: The last summary, with its event.
+        self.latest = latest_compaction(events)
+        self.events = [event for event in events if compaction_of(event) is None]
+        self._exchanges = exchanges(self.events)
+        #: By position, what is left without the calls that are due.
+        self.settled = self._without([one for one in self._exchanges if one.due])
+
+    def _without(self, some: Sequence[Exchange]) -> dict[int, Event]:
+        calls = {exchange.position for exchange in some}
+        ids: dict[int, set[str | None]] = {}
+        for exchange in some:
+            for position, id_ in exchange.responses:
+                ids.setdefault(position, set()).add(id_)
+        rest = {
+            position: without_responses_to(event, ids.get(position, ()))
+            for position, event in enumerate(self.events)
+            if position not in calls
+        }
+        return {position: event for position, event in rest.items() if event is not None}
+
+    def whole(self, chosen: Sequence[int]) -> list[Event]:
+        """The chosen events, without calls whose last response is due or not among them.
+
+        What earlier summaries left out of an exchange stands before the first of its events that are among them.
+        """
+        apart = [one for one in self._exchanges if one.due or one.positions[-1] not in chosen]
+        rest = self._without(apart)
+        earlier: dict[int, list[Event]] = {}
+        for exchange in self._exchanges:
+            if not exchange.due and exchange.positions[-1] in chosen and exchange.position not in chosen:
+                self._put_before(earlier, exchange, chosen)
+        whole: list[Event] = []
+        for position in chosen:
+            if position in rest:
+                whole += earlier.get(position, ())
+                whole.append(rest[position])
+        return whole
+
+    def _put_before(self, earlier: dict[int, list[Event]], exchange: Exchange, chosen: Sequence[int]) -> None:
+        first = next(position for position in exchange.positions if position in chosen)
+        timestamp = self.events[first].timestamp  # a summary's range begins with its first event
+        earlier.setdefault(first, []).extend(
+            self.events[position].model_copy(update={"timestamp": timestamp})
+            for position in exchange.positions
+            if position not in chosen
+        )
 
 
 def _prompt_tokens(events: Sequence[Event], agent_name: str, branch: str | None) -> int | None:

@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 from newel.contexts.call_ids import OURS
 from newel.flows import rearrangement
+from newel.flows.summaries import compacted
 from newel.flows.visibility import as_quotation, is_from_other_agent, is_visible
 from newel.questions.names import HIDDEN
-from newel_kernel import Event, EventCompaction, Log
+from newel_kernel import Event, Log
 from newel_types import Content, FrozenContent, FunctionCall, FunctionResponse, Part, freeze, thaw
 
 Ids = tuple[str | None, ...]
@@ -191,9 +192,10 @@ def assemble(
 
     Specified in docs/reference/behaviour.md#the-conversation.
     """
-    visible = [event for event in Log(events).standing() if is_visible(event, branch, scope)]
+    standing = Log(events).standing()
+    visible = [event for event in standing if is_visible(event, branch, scope)]
     if any((a := event.touched_actions) is not None and a.compaction is not None for event in visible):
-        visible = compacted(visible)
+        visible = compacted(visible, standing)
     shown_events: list[Event] = []
     for event in transcribed(visible):
         if not is_from_other_agent(event, agent_name):  # a summary is: its author is the model
@@ -205,62 +207,6 @@ def assemble(
     if reading.keep_meanwhile:
         return rearrangement.place_pairs(valid)
     return rearrangement.place_responses(rearrangement.place_latest_response(valid))
-
-
-def compacted(events: Sequence[Event]) -> list[Event]:
-    """The events with each compacted range replaced by its summary, where the range ends.
-
-    A range holds the earlier events that lie between its timestamps; a summary that a later one takes in is dropped.
-    """
-    summaries = _summaries(events)
-    at: dict[int, list[Event]] = {}
-    for index, compaction, event in summaries:
-        last = max((i for i in range(index) if events[i].timestamp <= compaction.end_timestamp), default=-1)
-        summary = Event(
-            author="model",
-            content=thaw(compaction.compacted_content),
-            branch=event.branch,
-            invocation_id=event.invocation_id,
-            timestamp=compaction.end_timestamp,
-            actions=event.touched_actions,  # None: made when touched
-        )
-        at.setdefault(last, []).append(summary)
-    whole = at.get(-1, [])
-    for position, event in enumerate(events):
-        if not _is_summary(event) and not any(
-            position < index and compaction.start_timestamp <= event.timestamp <= compaction.end_timestamp
-            for index, compaction, _ in summaries
-        ):
-            whole.append(event)
-        whole.extend(at.get(position, ()))
-    return whole
-
-
-def _summaries(events: Sequence[Event]) -> list[tuple[int, EventCompaction, Event]]:
-    """The compactions that no other takes in, in order."""
-    compactions = [
-        (index, actions.compaction, event)
-        for index, event in enumerate(events)
-        if (actions := event.touched_actions) is not None and actions.compaction is not None
-    ]
-    return [
-        (index, own, event)
-        for index, own, event in compactions
-        if not any(
-            other.start_timestamp <= own.start_timestamp and own.end_timestamp <= other.end_timestamp
-            for later, other, _ in compactions
-            if later > index or (later < index and _range(other) != _range(own))
-        )
-    ]
-
-
-def _range(compaction: EventCompaction) -> tuple[float, float]:
-    return compaction.start_timestamp, compaction.end_timestamp
-
-
-def _is_summary(event: Event) -> bool:
-    actions = event.touched_actions
-    return actions is not None and actions.compaction is not None
 
 
 def transcribed(events: Iterable[Event]) -> list[Event]:

@@ -10,7 +10,7 @@ import pytest
 
 from newel.agents import BaseAgent, LlmAgent, SequentialAgent
 from newel.apps import App, BaseEventsSummarizer, EventsCompactionConfig, LlmEventSummarizer
-from newel.flows.history import compacted
+from newel.flows.summaries import compacted
 from newel.testing import Conversation, ScriptedModel
 from newel_kernel import Event, EventActions, EventCompaction, LlmResponse
 from newel_types import Content, FunctionCall, FunctionResponse, Part
@@ -114,7 +114,7 @@ def test_what_waits_for_a_result_is_left_out() -> None:
         event.timestamp = seam.clock()
         await service.append_event(session, event)
         await desk.send_all("m2")
-        assert desk.summarizer.inputs == [["m1", "r1"]]
+        assert desk.summarizer.inputs == [["m1", "r1", "m2", "r2"]]
 
     asyncio.run(main())
 
