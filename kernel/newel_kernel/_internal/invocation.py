@@ -207,6 +207,8 @@ class InvocationContext:
         self.isolation_scope: str | None = None
         #: Values that plugins keep for the rest of the invocation.
         self.stash = Stash()
+        #: What changes each event of the invocation, and the state, before the event is committed and yielded.
+        self.outlets: list[Callable[[Event, Json], None]] = []
 
     def model_copy(self, *, update: Json | None = None, deep: bool = False) -> Self:
         """A view that shares everything but the attributes in `update`."""

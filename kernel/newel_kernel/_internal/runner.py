@@ -167,13 +167,13 @@ class Runner:
                 await epilogues(ctx, None)
                 return
             begun, ctx.agent = ctx, agent
-            plain = not config.custom_metadata and "on_event_callback" not in hooks
+            outlets = ctx.outlets
             if "before_run_callback" in hooks and (answer := await self._before_run(ctx)) is not None:
                 events = only(answer)
             else:
                 events = agent.run_async(ctx)
             async for event in events:
-                if not plain:
+                if outlets:
                     event = await self._changed(ctx, event)
                 if not event.partial and (mode is None or mode.stores(event)):
                     await ctx.session_service.append_event(session, event)
@@ -192,6 +192,8 @@ class Runner:
         content = message.content
         turn = Log(session.events).turn(received(content) if content is not None else None)
         ctx = self.new_context(session, config, message.invocation_id, turn.content)
+        if config.custom_metadata or "on_event_callback" in self.composition.hooks:
+            ctx.outlets.append(lambda event, _: stamp(event, config))
         if message.mode is not None:
             ctx.mode = message.mode
             ctx.mode.enter(ctx)
@@ -214,13 +216,15 @@ class Runner:
         return None if content is None else Event(invocation_id=ctx.invocation_id, author="model", content=content)
 
     async def _changed(self, ctx: InvocationContext, event: Event) -> Event:
-        """The event with the run's metadata and the changes that plugins made."""
-        stamp(event, ctx.run_config)
+        """The event with what the outlets put on it, and the changes that plugins made."""
+        for outlet in ctx.outlets:
+            outlet(event, ctx.session.state)
         if "on_event_callback" in self.composition.hooks:
             changed = await ask(ctx, "on_event_callback", {"invocation_context": ctx, "event": event})
             if changed is not None and changed is not event:
                 event = _merged(event, changed)
-                stamp(event, ctx.run_config)
+            for outlet in ctx.outlets:
+                outlet(event, ctx.session.state)
         return event
 
     def new_context(

@@ -90,10 +90,8 @@ def _calls_of(ctx: InvocationContext, waiting: set[str]) -> list[tuple[Event, li
 
 
 def mask_results(ctx: InvocationContext, event: Event) -> None:
-    """Mask the secrets that this invocation has handed out, in the results of tools and in their state writes."""
+    """Mask the secrets that this invocation has handed out, in the results of tools and in their actions."""
     secrets = ctx.stash.get(SECRETS, None)
     if secrets is None:
         return
-    for response in event.get_function_responses():
-        response.response = secrets.mask(response.response)
-    secrets.mask_writes(event, ctx.session.state)
+    secrets.mask_event(event, ctx.session.state)

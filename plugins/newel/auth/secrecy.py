@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Awaitable, Iterable, MutableMapping
+from collections.abc import Awaitable, Iterable, Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
 
 from newel.auth.errors import CredentialError
+from newel.auth.masking import Walk
 from newel.auth.settings import settings_of
 from newel.contexts.stash_keys import SECRETS
-from newel_types import SECRET, AuthCredential, Record
+from newel_kernel import Event, EventActions
+from newel_types import SECRET, AuthCredential
 
 if TYPE_CHECKING:
-    from newel_kernel import Context, Event, InvocationContext
+    from newel_kernel import Context, InvocationContext
 
 #: A shorter text is hardly a secret, and masking it would hit ordinary words.
 LEAST = 6
-_DEEPEST = 64
-_OF_EVENTS = ("content", "output", "error_message", "custom_metadata")
+#: The fields that the runtime itself fills.
+_OF_RUNTIME = {"actions", "node_info", "id", "timestamp", "invocation_id", "usage_metadata", "partial", "sparse_values"}
+_OF_EVENTS = tuple(name for name in Event.field_names if name not in _OF_RUNTIME)
+_OF_ACTIONS = tuple(name for name in EventActions.field_names if name != "state_delta")
 
 
 class Secrets:
@@ -38,51 +42,40 @@ class Secrets:
         if len(password) >= LEAST:
             self._texts = sorted(_in_base64(f"{user}:{password}").union(self._texts), key=len, reverse=True)
 
-    def mask(self, value: Any, depth: int = _DEEPEST) -> Any:
+    def mask(self, value: Any) -> Any:
         """`value` with every secret in it masked; the same object if it holds none."""
-        if isinstance(value, str):
-            return self._mask_text(value)
-        if isinstance(value, bytes):
-            text = value.decode("latin-1")
-            masked = self._mask_text(text)
-            return value if masked is text else masked.encode("latin-1")
-        if depth == 0:
-            return value
-        if isinstance(value, AuthCredential):
-            return value.sealed()
-        if isinstance(value, Record):
-            fields = ((name, getattr(value, name)) for name in value.field_names)
-            changed = {name: new for name, inner in fields if (new := self.mask(inner, depth - 1)) is not inner}
-            return value.model_copy(update=changed) if changed else value
-        if isinstance(value, dict):
-            pairs = [(self.mask(key, depth - 1), self.mask(inner, depth - 1)) for key, inner in value.items()]
-            same = all(a is k and b is v for (a, b), (k, v) in zip(pairs, value.items(), strict=True))
-            return value if same else dict(pairs)
-        if isinstance(value, (list, tuple)):
-            items = [self.mask(inner, depth - 1) for inner in value]
-            if all(a is b for a, b in zip(items, value, strict=True)):
-                return value
-            return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
-        return value
+        return Walk(self._mask_text).mask(value)
 
     def mask_event(self, event: Event, state: MutableMapping[str, object]) -> None:
         """Mask what code has put onto a new event, which is not yet visible, and into the `state` it was written to."""
         for name in _OF_EVENTS:
-            value = getattr(event, name)
-            masked = self.mask(value)
-            if masked is not value:
-                setattr(event, name, masked)
-        self.mask_writes(event, state)
+            self._mask_field(event, name)
+        if (actions := event.touched_actions) is not None:
+            for name in _OF_ACTIONS:
+                self._mask_field(actions, name)
+            self._mask_writes(actions.state_delta, state)
+        if event.touched_node_info is not None:
+            event.touched_node_info = self.mask(event.touched_node_info)  # type: ignore[misc]  # the slot of `node_info`
 
-    def mask_writes(self, event: Event, state: MutableMapping[str, object]) -> None:
+    def _mask_field(self, owner: object, name: str) -> None:
+        value = getattr(owner, name)
+        masked = self.mask(value)
+        if masked is not value:
+            setattr(owner, name, masked)
+
+    def _mask_writes(self, delta: MutableMapping[str, object], state: MutableMapping[str, object]) -> None:
         """Mask what an event writes, or has already written, to the `state`."""
-        actions = event.touched_actions
-        for key, value in list(actions.state_delta.items()) if actions is not None else ():
-            if key.startswith("temp:"):
+        for key, value in list(delta.items()):
+            if not isinstance(key, str) or key.startswith("temp:"):  # no store takes another key
                 continue
-            masked = self.mask(value)
-            if masked is not value:
-                state[key] = actions.state_delta[key] = masked  # type: ignore[union-attr]
+            new_key, masked = self._mask_text(key), self.mask(value)
+            if new_key is not key:
+                del delta[key]
+                state.pop(key, None)
+            if masked is not value or new_key is not key:
+                delta[new_key] = masked
+                if masked is not None:
+                    state[new_key] = masked
 
     def mask_error(self, error: Exception) -> Exception:
         """`error` with the secrets masked in its arguments and in those of its causes and contexts.
@@ -122,9 +115,12 @@ class Secrets:
 
 
 def _forms(text: str) -> set[str]:
-    """A text unchanged, in URLs and forms, in JSON, in Python's own notation, and in base 64."""
+    """A text unchanged, in URLs and forms, in JSON, in Python's own notation, in base 16 and in base 64."""
     forms = {text, quote(text), quote(text, safe=""), quote_plus(text), repr(text)[1:-1]}
-    return forms | {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]} | _in_base64(text)
+    data = text.encode("utf-8", "surrogatepass")
+    forms |= {repr(data)[2:-1], data.decode("latin-1"), data.hex(), data.hex().upper()}
+    forms |= {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]} | _in_base64(text)
+    return forms | set(_within_base64(data))
 
 
 def _in_base64(text: str) -> set[str]:
@@ -132,6 +128,15 @@ def _in_base64(text: str) -> set[str]:
     data = text.encode("utf-8", "surrogatepass")
     forms = {b64encode(data).decode(), urlsafe_b64encode(data).decode()}
     return forms | {form.rstrip("=") for form in forms}
+
+
+def _within_base64(data: bytes) -> Iterator[str]:
+    """What all encodings of longer data have in common that hold `data` at one of the three offsets."""
+    for offset in range(3):
+        first = -(-offset * 8 // 6)
+        last = (offset + len(data)) * 8 // 6
+        for encode in (b64encode, urlsafe_b64encode):
+            yield encode(bytes(offset) + data).decode()[first:last]
 
 
 def remember(context: Context, credential: AuthCredential) -> None:
@@ -158,7 +163,10 @@ def note(ctx: InvocationContext, credential: AuthCredential) -> None:
     """Note the secrets of a credential, unless the distribution shows secrets."""
     if settings_of(ctx).recorded:
         return
-    secrets = ctx.stash.setdefault(SECRETS, Secrets())
+    if SECRETS not in ctx.stash:
+        ctx.stash[SECRETS] = made = Secrets()
+        ctx.outlets.append(made.mask_event)
+    secrets = ctx.stash[SECRETS]
     secrets.add(credential.secrets())
     http, oauth2 = credential.http, credential.oauth2
     if http is not None and http.credentials.password:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from newel.contexts.readonly_context import ReadonlyContext
-from newel.contexts.stash_keys import CONFIGS, CONFIRMATIONS
+from newel.contexts.stash_keys import CONFIGS, CONFIRMATIONS, SECRETS
 from newel_kernel import Context as KernelContext
 from newel_kernel import Event, EventActions, FeatureUnavailableError, Json, ServiceMissingError, ToolConfirmation
 from newel_types import Part, coerce
@@ -91,7 +91,8 @@ class Context(KernelContext, ReadonlyContext):
         self, filename: str, artifact: Part, custom_metadata: Mapping[str, object] | None = None
     ) -> int:
         """Store a new version of an artifact; return its number and note it in `actions.artifact_delta`."""
-        extra: Json = {} if custom_metadata is None else {"custom_metadata": custom_metadata}
+        extra: Json = {} if custom_metadata is None else {"custom_metadata": self._masked(custom_metadata)}
+        filename = self._masked(filename)
         version = await self._artifacts().save_artifact(
             **self._where(), filename=filename, artifact=coerce(Part, artifact), **extra
         )
@@ -100,6 +101,7 @@ class Context(KernelContext, ReadonlyContext):
 
     async def load_artifact(self, filename: str, version: int | None = None) -> Part | None:
         """A version of an artifact (the latest if `version` is None), or None."""
+        filename = self._masked(filename)
         return await self._artifacts().load_artifact(**self._where(), filename=filename, version=version)
 
     async def list_artifacts(self) -> list[str]:
@@ -108,6 +110,7 @@ class Context(KernelContext, ReadonlyContext):
 
     async def get_artifact_version(self, filename: str, version: int | None = None) -> Any:
         """A version of an artifact without its data, or None."""
+        filename = self._masked(filename)
         return await self._artifacts().get_artifact_version(**self._where(), filename=filename, version=version)
 
     async def search_memory(self, query: str) -> Any:
@@ -127,8 +130,8 @@ class Context(KernelContext, ReadonlyContext):
             app_name=self.session.app_name,
             user_id=self.user_id,
             session_id=self.session.id,
-            events=events,
-            custom_metadata=custom_metadata,
+            events=self._masked(events),
+            custom_metadata=self._masked(custom_metadata),
         )
 
     async def add_memory(
@@ -136,8 +139,16 @@ class Context(KernelContext, ReadonlyContext):
     ) -> None:
         """Remember given entries."""
         await self._memory().add_memory(
-            app_name=self.session.app_name, user_id=self.user_id, memories=memories, custom_metadata=custom_metadata
+            app_name=self.session.app_name,
+            user_id=self.user_id,
+            memories=self._masked(memories),
+            custom_metadata=self._masked(custom_metadata),
         )
+
+    def _masked(self, value: S) -> S:
+        """`value` as what is kept may hold it: without the secrets that the invocation has handed out."""
+        secrets = self._invocation_context.stash.get(SECRETS, None)
+        return value if secrets is None else secrets.mask(value)
 
     def _artifacts(self) -> ArtifactService:
         return self._needed("artifact", self._invocation_context.artifact_service)

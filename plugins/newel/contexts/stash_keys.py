@@ -27,9 +27,6 @@ class Mask(Protocol):
     def mask_event(self, event: Event, state: MutableMapping[str, object]) -> None:
         """Mask what an event holds, and the `state` it was written to."""
 
-    def mask_writes(self, event: Event, state: MutableMapping[str, object]) -> None:
-        """Mask what an event writes, or has already written, to the `state`."""
-
     def mask_error(self, error: Exception) -> Exception:
         """`error` with the secrets masked, or another error instead."""
 

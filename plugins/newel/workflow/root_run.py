@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from newel.agents import base_agent
-from newel.contexts.stash_keys import SECRETS
 from newel.workflow._base_node import BaseNode
 from newel.workflow._errors import DynamicNodeFailError
 from newel.workflow.meeting import Meeting, committed
@@ -38,8 +37,6 @@ async def run_root(node: BaseNode, ctx: InvocationContext) -> Events:
             async for event in events:
                 if tree.checkpoint.ended:
                     tree.checkpoint.pin(event)
-                if SECRETS in ctx.stash:  # a node got a credential: its events and writes pass here
-                    ctx.stash[SECRETS].mask_event(event, ctx.session.state)
                 yield event
     except DynamicNodeFailError as failure:
         raise failure.error from failure.error.__cause__
