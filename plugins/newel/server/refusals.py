@@ -58,6 +58,6 @@ def invalid(error: ValidationError, *place: str) -> Refusal:
 
 def logged(error: Exception) -> dict[str, str]:
     """Log an unforeseen error under a reference; the answer has the reference alone."""
-    ref = seam.new_id()
+    ref = seam.new_id().replace("-", "")[:12]
     _log.error("request failed (ref %s)", ref, exc_info=error)
     return {"detail": "Internal Server Error", "ref": ref}

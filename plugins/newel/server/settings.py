@@ -16,4 +16,7 @@ class Settings(BaseModel):
     on_disconnect: Literal["cancel", "detach"] = Field(
         "cancel", description="What becomes of a run whose client has left; a request may say otherwise."
     )
+    agent_paths: bool = Field(
+        False, description="Whether events say where in the tree their agent is (`nodeInfo.path`), as google-adk 2.x's."
+    )
     heartbeat: float = Field(15.0, gt=0, description="Seconds of silence after which a stream sends a comment.")

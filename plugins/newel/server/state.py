@@ -7,17 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 from newel.runners import Runner
 from newel.runners.services import Services
+from newel.runs import Run
 from newel.runs.closing import Closing
 from newel.server.apps import Apps
 from newel.server.kinds import Route, UserOf
 from newel.server.options import Options
 from newel.server.settings import Settings
+from newel.server.wire import Wire
 from newel_compose import Composition
 
 if TYPE_CHECKING:
     from starlette.requests import HTTPConnection
 
     from newel.files.agent_source import AgentSource
+
+#: How long a deletion waits for the end of a run, in seconds.
+_PATIENCE = 10.0
 
 
 class State:
@@ -33,6 +38,9 @@ class State:
         if self.settings.user_of:
             self.user_of = composition.registry.find(UserOf, self.settings.user_of).user_of
         self._runners: dict[str, Runner] = {}
+        self._wires: dict[str, Wire] = {}
+        #: Writes sessions and events whose agents are of no interest.
+        self.bare_wire = Wire()
 
     @property
     def routes(self) -> list[Route]:
@@ -48,6 +56,30 @@ class State:
         if app not in self._runners:
             self._runners[app] = self._made(app, source)
         return self._runners[app]
+
+    async def wire(self, app: str) -> Wire:
+        """What writes the events of an app; one that cannot be loaded has no tree of agents."""
+        if not self.settings.agent_paths:
+            return self.bare_wire
+        if (wire := self._wires.get(app)) is not None:
+            return wire
+        try:
+            source = await self.apps.source(app)
+        except Exception:  # noqa: BLE001 - importing an app runs its code
+            return self.bare_wire
+        self._wires[app] = wire = Wire(source.agent)
+        return wire
+
+    def runs_of(self, app_name: str, user_id: str, session_id: str) -> list[Run]:
+        """The runs of a session that are under way in this process."""
+        runner = self._runners.get(app_name)
+        return runner.runs.of_session(user_id, session_id) if runner is not None else []
+
+    async def end_runs(self, app_name: str, user_id: str, session_id: str) -> None:
+        """Cancel the runs of a session, and wait for their ends."""
+        for run in self.runs_of(app_name, user_id, session_id):
+            run.cancel()
+            await run.wait(_PATIENCE)
 
     async def close(self) -> None:
         """Cancel the runs that are left, and close agents and stores; whatever fails, the others are closed too."""

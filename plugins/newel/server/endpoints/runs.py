@@ -1,0 +1,205 @@
+"""Runs: started by a message, followed by any number of clients, and cancelled."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+from starlette.requests import Request
+from starlette.responses import Response
+
+from newel.contexts.run_config import RunConfig
+from newel.runs import Run
+from newel.server.calls import Call, endpoint
+from newel.server.endpoints.sessions import Body, place
+from newel.server.following import follow, replay
+from newel.server.places import Place
+from newel.server.refusals import JSON, Refusal
+from newel.server.state import State
+from newel.server.streams import EventStream
+from newel_kernel import ConfigurationError, Event, Json, PairingError, SessionNotFoundError, StreamingMode, seam
+from newel_types import Content
+
+
+class RunRequest(Body):
+    """A message, or the invocation to resume."""
+
+    app_name: str
+    user_id: str
+    session_id: str
+    new_message: Content | None = None
+    streaming: bool = False
+    state_delta: Json | None = None
+    invocation_id: str | None = None
+    custom_metadata: Json | None = None
+    #: What becomes of the run if its client leaves; by default as the server says.
+    on_disconnect: Literal["cancel", "detach"] | None = None
+
+
+class RunAnswer(BaseModel):
+    """A run that is under way."""
+
+    id: str
+    invocationId: str | None
+    status: str
+
+
+class After(BaseModel):
+    """The number of the last stored event that the client has seen."""
+
+    after: int = Field(0, ge=0)
+
+
+@endpoint(body=RunRequest, answer=list[Event])
+async def run(call: Call) -> Response:
+    """Run an agent, and answer with its events once it has ended."""
+    run, where = await _started(call, yields_message=False)
+    watch = None
+    if _cancels(call):
+        watch = seam.spawn(_cancel_if_left(call.request, run))
+    try:
+        events = [event async for event in run.events()]
+    except (ConfigurationError, PairingError) as error:
+        raise _refused(error) from error
+    finally:
+        if watch is not None:
+            watch.cancel()
+    wire = await call.server.wire(where["app_name"])
+    return Response(wire.events(events), media_type=JSON)
+
+
+@endpoint(body=RunRequest, media_type="text/event-stream")
+async def run_sse(call: Call) -> Response:
+    """Run an agent, and stream its events. With `Last-Event-ID`, the events that the client has missed of its run."""
+    if last := call.request.headers.get("last-event-id"):
+        invocation, number = _read(last)
+        where = _where(call)
+        return await _stream(call, where, _running(call.server, where, invocation) or invocation, number)
+    run, where = await _started(call, yields_message=True)
+    return await _stream(call, where, run, 0, starts=True)
+
+
+@endpoint(answer=list[RunAnswer])
+async def list_runs(call: Call) -> object:
+    """The runs of a session that are under way in this process."""
+    return [_described(run) for run in call.server.runs_of(**place(call))]
+
+
+@endpoint(query=After, media_type="text/event-stream")
+async def follow_run(call: Call) -> Response:
+    """Stream the events of a run (by its id or its invocation's), also after its end and from another process."""
+    where, id_ = place(call), call.path["run_id"]
+    number = call.query.after
+    if last := call.request.headers.get("last-event-id"):
+        number = max(number, _read(last)[1])
+    run = _running(call.server, where, id_)
+    if run is None and not await _is_stored(call, where, id_):
+        raise Refusal(404, "Run not found")
+    return await _stream(call, where, run or id_, number)
+
+
+@endpoint(answer=RunAnswer)
+async def cancel_run(call: Call) -> object:
+    """Cancel a run, and wait for its end."""
+    where, id_ = place(call), call.path["run_id"]
+    run = _running(call.server, where, id_)
+    if run is not None:
+        run.cancel()
+        await run.wait()
+        return _described(run)
+    if await _is_stored(call, where, id_):
+        raise Refusal(409, "The run has ended, or another process runs it")
+    raise Refusal(404, "Run not found")
+
+
+async def _started(call: Call, *, yields_message: bool) -> tuple[Run, Place]:
+    body, where = call.body, _where(call)
+    if body.new_message is None and body.invocation_id is None:
+        raise Refusal(422, [{"type": "missing", "loc": ["body", "newMessage"], "msg": "a message, or `invocationId`"}])
+    runner = await call.server.runner(where["app_name"])
+    if body.new_message is None and await call.server.services.session.open(**where) is None:
+        raise SessionNotFoundError(f"there is no session {where['session_id']!r}")
+    config: dict[str, Any] = {}
+    if body.streaming:
+        config["streaming_mode"] = StreamingMode.SSE
+    if body.custom_metadata:
+        config["custom_metadata"] = body.custom_metadata
+    run = runner.start(
+        user_id=where["user_id"],
+        session_id=where["session_id"],
+        invocation_id=body.invocation_id,
+        new_message=body.new_message,
+        state_delta=body.state_delta,
+        run_config=RunConfig(**config) if config else None,
+        yield_user_message=yields_message,
+    )
+    return run, where
+
+
+async def _stream(call: Call, where: Place, run: Run | str, after: int, *, starts: bool = False) -> EventStream:
+    """The stream of a run, or of an invocation that does not run here; a client that starts it may end it, too."""
+    store, wire = call.server.services.session, await call.server.wire(where["app_name"])
+    if isinstance(run, str):
+        frames = replay(store, where, wire, run, after)
+        await anext(frames)
+        return EventStream(frames, call.server.settings.heartbeat, lambda: None)
+    frames = follow(run, store, where, wire, after)
+    if not starts or call.body.new_message is not None:
+        try:
+            await anext(frames, None)  # refuses with a status what cannot begin
+        except (ConfigurationError, PairingError) as error:
+            raise _refused(error) from error
+    left = run.cancel if starts and _cancels(call) else _stay
+    return EventStream(frames, call.server.settings.heartbeat, left, {"x-run-id": run.id})
+
+
+def _stay() -> None:
+    """Leave the run alone."""
+
+
+def _where(call: Call) -> Place:
+    """The session that a body names."""
+    body = call.body
+    if call.user is not None and call.user != body.user_id:
+        raise Refusal(403, "the body names another user than the one who calls")
+    return Place(app_name=body.app_name, user_id=body.user_id, session_id=body.session_id)
+
+
+def _cancels(call: Call) -> bool:
+    """Whether the run ends if its client leaves."""
+    return (call.body.on_disconnect or call.server.settings.on_disconnect) == "cancel"
+
+
+async def _cancel_if_left(request: Request, run: Run) -> None:
+    """Cancel the run once the client has left."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    run.cancel()
+
+
+def _refused(error: Exception) -> Exception:
+    """The refusal of a message that does not fit the session; other errors unchanged."""
+    if isinstance(error, PairingError) or type(error) is ConfigurationError:
+        return Refusal(422, str(error))
+    return error
+
+
+def _running(server: State, where: Place, id_: str) -> Run | None:
+    return next((one for one in server.runs_of(**where) if id_ in (one.id, one.invocation_id)), None)
+
+
+async def _is_stored(call: Call, where: Place, invocation: str) -> bool:
+    session = await call.server.services.session.open(**where)
+    return session is not None and any(event.invocation_id == invocation for event in session.events)
+
+
+def _read(last: str) -> tuple[str, int]:
+    """The invocation and the number in an id of a frame."""
+    invocation, colon, number = last.rpartition(":")
+    if not colon or not (number.isascii() and number.isdecimal()):
+        raise Refusal(422, [{"type": "value_error", "loc": ["header", "last-event-id"], "msg": "invocation:number"}])
+    return invocation, int(number)
+
+
+def _described(run: Run) -> dict[str, object]:
+    return {"id": run.id, "invocationId": run.invocation_id, "status": run.status.value}

@@ -1,0 +1,97 @@
+"""The wire: events and sessions as the bytes of google-adk's JSON, made once and straight from the objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic_core import to_json
+
+from newel.agents import LlmAgent
+from newel.server.redaction import without_secrets
+from newel_kernel import BaseAgent, Event, Session
+
+_NO_ACTIONS = (
+    b',"actions":{"stateDelta":{},"artifactDelta":{},"requestedAuthConfigs":{},"requestedToolConfirmations":{}}'
+)
+#: (no actions, no node info) -> what a dump leaves out, because it would be made for it.
+_UNTOUCHED: Mapping[tuple[bool, bool], dict[str, Any]] = {
+    (True, True): {"actions": True, "node_info": True},
+    (True, False): {"actions": True},
+    (False, True): {"node_info": True},
+    (False, False): {},
+}
+Paths = Mapping[str, bytes]
+
+
+class Wire:
+    """Writes the events of an app.
+
+    With the `root` of its agents, an event that carries no place says where in the tree its author is.
+    """
+
+    __slots__ = ("_nowhere", "_paths")
+
+    def __init__(self, root: BaseAgent | None = None) -> None:
+        self._paths: Paths = _paths(root, "") if isinstance(root, LlmAgent) else {}
+        self._nowhere = b"" if root is None else b',"nodeInfo":{"path":""}'
+
+    def event(self, event: Event) -> bytes:
+        """An event as a JSON object, without a graph's checkpoint, which no client can use."""
+        event = without_secrets(event)
+        actions, node_info = event.touched_actions, event.touched_node_info
+        exclude: Any = _UNTOUCHED[actions is None, node_info is None]
+        if node_info is not None and node_info.nodes is not None:
+            exclude = {**exclude, "node_info": {"nodes"}}
+        data = event.model_dump_json(by_alias=True, exclude_none=True, exclude=exclude).encode()
+        if actions is not None and node_info is not None:
+            return data
+        return b"".join(
+            (
+                data[:-1],
+                _NO_ACTIONS if actions is None else b"",
+                b"" if node_info is not None else self._paths.get(event.author, self._nowhere),
+                b"}",
+            )
+        )
+
+    def events(self, events: Iterable[Event]) -> bytes:
+        """A JSON array of events."""
+        return b"[" + b",".join(map(self.event, events)) + b"]"
+
+    def session(self, session: Session, events: Sequence[Event] | None = None) -> bytes:
+        """A session with its events."""
+        head = to_json({"id": session.id, "appName": session.app_name, "userId": session.user_id})
+        return b"".join(
+            (
+                head[:-1],
+                b',"state":',
+                to_json(session.state, inf_nan_mode="null"),
+                b',"events":',
+                self.events(session.events if events is None else events),
+                b',"lastUpdateTime":',
+                to_json(session.last_update_time),
+                b"}",
+            )
+        )
+
+    def frames(self, event: Event) -> Iterable[bytes]:
+        """An event as it is streamed: one with content and an artifact delta is two, with one id."""
+        actions = event.touched_actions
+        if actions is None or not actions.artifact_delta or event.content is None or not event.content.parts:
+            return (self.event(event),)
+        without = event.model_copy()
+        without.actions = actions.model_copy(update={"artifact_delta": {}})
+        rest = event.model_copy(update={"content": None})
+        rest.actions = actions.model_copy()
+        return (self.event(without), self.event(rest))
+
+
+def _paths(agent: BaseAgent, above: str) -> dict[str, bytes]:
+    """Agent -> the part of an event's JSON that says where in the tree it is."""
+    path = f"{above}{agent.name}@1"
+    found = {agent.name: b',"nodeInfo":' + to_json({"path": path})}
+    for child in agent.sub_agents:
+        if isinstance(child, LlmAgent):  # as in google-adk 2.x, whose composite agents are not nodes
+            found = {**_paths(child, f"{path}/"), **found}
+    return found
