@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from enum import Enum
+from itertools import islice
 
 from newel_kernel import Event, NewelError, seam
 
@@ -16,6 +17,8 @@ Events = AsyncGenerator[Event, None]
 WINDOW = 64
 #: How long a run waits for followers that are all so far behind, in seconds; then it goes on without them.
 PATIENCE = 1.0
+#: After how many events a run that never waits lets others run: its followers then take several at a time.
+_STRIDE = 8
 _log = logging.getLogger(__name__)
 
 
@@ -98,15 +101,21 @@ class Run:
         more than 64 events behind reads what it missed from the session, and misses the partial events among it; their
         numbers are left out. What ends the run with an error is raised after the last event; a cancellation is not.
         """
+        async with aclosing(self.batches(after, most=1)) as batches:
+            async for ((number, event),) in batches:
+                yield number, event
+
+    async def batches(self, after: int = 0, *, most: int = WINDOW) -> AsyncGenerator[Sequence[tuple[int, Event]], None]:
+        """The same, at most `most` at a time: all that is at hand. A consumer has taken them when it wants the next."""
         follower = _Follower(after)
         self._followers.add(follower)
         try:
             while True:
                 news = self._news  # before looking: what comes meanwhile sets it
                 if follower.position < self._count:
-                    for number, event in await self._after(follower.position):
-                        yield number, event
-                        self._take(follower, number)
+                    batch = await self._after(follower.position, most)
+                    yield batch
+                    self._take(follower, batch[-1][0])
                 elif self._task.done():
                     break
                 else:
@@ -164,7 +173,8 @@ class Run:
 
     async def _pace(self) -> None:
         """Let others run; wait for the fastest follower if it is a window behind, but not for long."""
-        await asyncio.sleep(0)
+        if self._count % _STRIDE == 1:  # the first event goes out at once
+            await asyncio.sleep(0)
         if not self._is_ahead():
             return
         try:
@@ -186,14 +196,15 @@ class Run:
             follower.lags = False
         self._taken.set()
 
-    async def _after(self, position: int) -> Sequence[tuple[int, Event]]:
-        """At most a window of the events after `position`, from the session if they are no longer at hand."""
+    async def _after(self, position: int, most: int) -> Sequence[tuple[int, Event]]:
+        """At most `most` of the events after `position`, from the session if they are no longer at hand."""
         while position + 1 < (first := self._recent[0][0]):  # what came before `first` is stored by now
             stored = [(self._numbers.get(event.id, 0), event) for event in await self._stored()]
-            if missed := [one for one in stored if position < one[0] < first][:WINDOW]:
+            if missed := [one for one in stored if position < one[0] < first][:most]:
                 return missed
             position = first - 1
-        return [one for one in self._recent if one[0] > position]
+        begin = position + 1 - first
+        return [*islice(self._recent, begin, begin + most)]
 
     def _error(self) -> BaseException | None:
         return None if self._task.cancelled() else self._task.exception()

@@ -67,19 +67,22 @@ async def follow(run: Run, store: BaseSessionService, where: Place, wire: Wire, 
     log: Log | None = None
     head, seen = b"data: ", 0
     try:
-        async with aclosing(run.numbered()) as numbered:
-            async for _, event in numbered:
+        async with aclosing(run.batches()) as batches:
+            async for batch in batches:
                 if log is None:
-                    log = Log(store, where, event.invocation_id)
+                    log = Log(store, where, batch[0][1].invocation_id)
                     yield b""
-                if event.partial:
-                    if seen >= after:
-                        yield b"".join((head, wire.event(event), b"\n\n"))
-                    continue
-                seen = await log.number(event)
-                head = _head(event.invocation_id, seen)
-                if event.author != "user" and seen > after:
-                    yield _written(wire, event, head)
+                written: list[bytes] = []
+                for _, event in batch:
+                    if not event.partial:
+                        seen = await log.number(event)
+                        head = _head(event.invocation_id, seen)
+                        if event.author != "user" and seen > after:
+                            written.append(_written(wire, event, head))
+                    elif seen >= after:
+                        written += (head, wire.event(event), b"\n\n")
+                if written:
+                    yield b"".join(written)
     except Exception as error:
         if log is None:
             raise
