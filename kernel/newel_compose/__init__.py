@@ -19,6 +19,7 @@ _NAMES = {
     "hookspecs": "HookPolicy",
     "ordering": "Owned Placed",
     "registry": "PluginRegistry",
+    "restaging": "restaged",
     "selection": "LOCK_FILE lock_of select_distribution write_lock",
     "uris": "sqlite_path without_password",
 }

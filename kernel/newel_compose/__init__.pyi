@@ -26,6 +26,7 @@ from newel_compose._internal.hookspecs import HookPolicy as HookPolicy
 from newel_compose._internal.ordering import Owned as Owned
 from newel_compose._internal.ordering import Placed as Placed
 from newel_compose._internal.registry import PluginRegistry as PluginRegistry
+from newel_compose._internal.restaging import restaged as restaged
 from newel_compose._internal.selection import LOCK_FILE as LOCK_FILE
 from newel_compose._internal.selection import lock_of as lock_of
 from newel_compose._internal.selection import select_distribution as select_distribution

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from newel_compose._internal.ordering import Owned
 from newel_kernel import ConfigurationError, Descriptor, did_you_mean
@@ -49,6 +49,14 @@ class PluginRegistry:
     def kinds(self) -> Iterator[tuple[type[Descriptor], Mapping[str, Owned]]]:
         """Every kind that has descriptors, with them."""
         yield from self._by_kind.items()
+
+    def with_items(self, change: Callable[[Any], Any]) -> PluginRegistry:
+        """The same registry with what `change` makes of each descriptor, under the same name and provider."""
+        by_kind = {
+            kind: {name: owned._replace(item=change(owned.item)) for name, owned in descriptors.items()}
+            for kind, descriptors in self._by_kind.items()
+        }
+        return PluginRegistry(by_kind, self._declared, self._hint)
 
     def address(self, kind: type[Descriptor], name: str) -> str:
         """How `disable` and `replace` name a descriptor: ``session_backends/sqlite``."""

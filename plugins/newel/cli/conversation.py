@@ -146,8 +146,13 @@ def _last_session(composition: Composition, source: AgentSource, options: Option
         raise ConfigurationError("give either --session or --continue, not both")
     listed = _in_store()(composition, source, options.user, options.sessions, lambda stored: stored.listed())
     if not listed:
-        raise ConfigurationError(f"the user {options.user!r} has no session with {source.name!r}; leave out --continue")
+        raise no_session(options.user, source)
     return str(listed[0].id)
+
+
+def no_session(user: str, source: AgentSource) -> ConfigurationError:
+    """What --continue says if there is nothing to continue."""
+    return ConfigurationError(f"the user {user!r} has no session with {source.name!r}; leave out --continue")
 
 
 def _whole_id(begin: str, composition: Composition, source: AgentSource, options: Options) -> str:

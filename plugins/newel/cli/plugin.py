@@ -40,6 +40,11 @@ COMMANDS = [
     Command(
         name="doctor", load=deferred("newel.cli.doctor", "doctor"), help="Check the SDKs, keys and proxies of models."
     ),
+    Command(
+        name="explain",
+        load=deferred("newel.cli.explain", "explain"),
+        help="Show what each step makes of a model request.",
+    ),
     Command(name="graph", load=deferred("newel.cli.graph", "graph"), help="Draw what an agent is made of."),
     Command(
         name="keys", load=deferred("newel.cli.keys", "keys"), help="Keep API keys where only their user reads them."

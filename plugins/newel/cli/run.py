@@ -48,7 +48,7 @@ def run(
     open, and stderr says how to answer it with --answer, in place of MESSAGE.
     """
     texts = check_answers(answers, "the last one" if continues(ctx) else session)
-    text = None if texts and message is None else _text(ctx, message, bool(texts))
+    text = None if texts and message is None else message_text(ctx, message, answered=bool(texts))
     options = Options(session=session, user=user, model=model, sessions=sessions, distribution=distribution)
     conversation = converse(ctx, agent, options)
     transcript: Transcript = JsonLines() if as_json else Answer(stream)
@@ -64,7 +64,8 @@ def run(
     ctx.exit(status)
 
 
-def _text(ctx: click.Context, message: str | None, answered: bool) -> str:
+def message_text(ctx: click.Context, message: str | None, *, answered: bool) -> str:
+    """The text of the MESSAGE argument, which may be on stdin; `answered`: it comes with --answer."""
     if message is None:
         raise click.UsageError("Missing argument 'MESSAGE'.", ctx)
     if answered:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from newel.models.kinds import model_of as model_of
     from newel.models.llm_request import LlmRequest as LlmRequest
     from newel.models.policies.chain import policed as policed
+    from newel.models.policies.chain import surround as surround
     from newel.models.registry import LLMRegistry as LLMRegistry
     from newel_kernel import LlmResponse as LlmResponse
 
@@ -30,6 +31,7 @@ _WHERE = {
     # Agents import these with their first request.
     "model_of": "newel.models.kinds",
     "policed": "newel.models.policies.chain",
+    "surround": "newel.models.policies.chain",
 }
 
 __getattr__, __dir__ = lazy_exports(__name__, _WHERE)

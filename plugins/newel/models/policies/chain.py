@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -33,6 +33,11 @@ def policed(chains: Chains, model: BaseLlm) -> BaseLlm:
             model if call is _ask else PolicedLlm(model=model.model, inner=model, call=call),
         )
     return entry[1]
+
+
+def surround(chains: Chains, around: Callable[[ModelCall], ModelCall]) -> None:
+    """Put `around` around every model of `chains`, outside all policies; before any of them has been asked."""
+    chains.stash[_CALLS] = {networked: around(call_of(chains, networked=networked)) for networked in (True, False)}
 
 
 def call_of(chains: Chains, *, networked: bool = True) -> ModelCall:
