@@ -12,7 +12,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from newel_types.auth_schemes import AnyAuthScheme
+from newel_types.auth_schemes import AnyAuthScheme, OAuthGrantType
 from newel_types.records import Json
 from newel_types.wire import ResponseModel
 
@@ -207,13 +207,15 @@ class AuthConfig(Sealable):
     """A request for a credential: the scheme, the app's part (`raw_auth_credential`), and the outcome.
 
     `credential_key` is the name under which the credential is kept. If none is given, it is made from the scheme
-    and from the fields of the raw credential that are not secret.
+    and from the fields of the raw credential that are not secret. `grant` chooses among the flows that a scheme
+    offers: ``authorization_code`` acts for the user, who is asked; ``client_credentials`` acts for the app.
     """
 
     auth_scheme: AnyAuthScheme
     raw_auth_credential: AuthCredential | None = None
     exchanged_auth_credential: AuthCredential | None = None
     credential_key: str | None = None
+    grant: OAuthGrantType | None = None
 
     @model_validator(mode="after")
     def _has_key(self) -> Self:
@@ -233,7 +235,7 @@ class AuthConfig(Sealable):
         """The key that is used if none is given."""
         scheme, raw = self.auth_scheme, self.raw_auth_credential
         kind = scheme.type_.value if isinstance(scheme.type_, Enum) else scheme.type_
-        name = f"adk_{kind}_{_digest(scheme)}_"
+        name = f"adk_{kind}_{_digest(scheme)}_" + (f"{self.grant.value}_" if self.grant else "")
         return name if raw is None else f"{name}{raw.auth_type.value}_{_digest(raw.sealed(), _identity(raw))}"
 
 

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from newel.auth import pending
 from newel.auth.auth_handler import AuthHandler
 from newel.auth.errors import AuthConfigError, CredentialExchangeError
+from newel.auth.grants import chosen
 from newel.auth.kinds import exchanger_of
 from newel.auth.oauth2_discovery import with_end_points
 from newel.auth.secrecy import note
@@ -184,7 +185,9 @@ async def _accept(ctx: InvocationContext, call_id: str, request: AuthConfig, ans
 
 async def _exchanged(ctx: InvocationContext, request: AuthConfig, credential: AuthCredential) -> AuthCredential | None:
     try:
-        scheme = await with_end_points(request.auth_scheme, policy_of(settings_of(ctx)))
+        settings = settings_of(ctx)
+        offered = await with_end_points(request.auth_scheme, policy_of(settings))
+        scheme = chosen(request, offered, recorded=settings.recorded)
         exchanger = exchanger_of(ctx.composition, credential.auth_type, required=True)
         result = await exchanger.exchange(credential, scheme)
         return result.credential if result.was_exchanged else None

@@ -13,6 +13,7 @@ from newel.auth.environment import from_environment
 from newel.auth.errors import CredentialExchangeError, CredentialRefresherError
 from newel.auth.exchanger.base_credential_exchanger import BaseCredentialExchanger
 from newel.auth.exchanger.credential_exchanger_registry import CredentialExchangerRegistry
+from newel.auth.grants import chosen
 from newel.auth.kinds import exchanger_of, refresher_of
 from newel.auth.oauth2_discovery import with_end_points
 from newel.auth.refresher.base_credential_refresher import BaseCredentialRefresher
@@ -104,7 +105,9 @@ class CredentialManager:
         answer = ctx.stash[CREDENTIALS].get(key) or self._unexchanged_answer(context)
         if answer is None and _is_ready(raw):
             return raw.model_copy(deep=True) if raw is not None else None
-        scheme = await with_end_points(config.auth_scheme, policy_of(settings_of(context)))
+        settings = settings_of(context)
+        offered = await with_end_points(config.auth_scheme, policy_of(settings))
+        scheme = chosen(config, offered, recorded=settings.recorded)
         if answer is not None:
             return await self._take("answer", answer, scheme, context)
         if ctx.credential_service is not None and (stored := await context.load_credential(config)) is not None:
@@ -114,7 +117,7 @@ class CredentialManager:
             if other is not None and other != stored:  # another process has renewed it in the meantime
                 return await self._take("store", other, scheme, context)
             await self._save(None, context)
-        variable = from_environment(config, settings_of(context))
+        variable = from_environment(config, settings)
         if variable is not None and (usable := await self._take("environment", variable, scheme, context)) is not None:
             return usable
         app_credential = self._app_credential(scheme)
