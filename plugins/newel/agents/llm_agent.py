@@ -15,6 +15,7 @@ from newel.agents.instruction_provider import instruction_problem
 from newel.agents.llm_driver import LlmDriver, named_model
 from newel.contexts.invocation_context import InvocationContext
 from newel.models.contract import BaseLlm
+from newel.tools.annotations import note_locals
 from newel.tools.structured_output import schema_problem
 from newel.turns.transfers import relay
 from newel_kernel import LIFECYCLE, AgentDriver, BaseTool, BaseToolset, Event, ReadonlyContext
@@ -44,6 +45,7 @@ def _instruction(value: object) -> object:
 
 def _no_classes(tools: list[object]) -> list[object]:
     for entry in tools:
+        note_locals(entry)
         if isinstance(entry, type) and issubclass(entry, (BaseTool, BaseToolset)):
             raise ValueError(f"{entry.__name__} is a class of tools: give an instance, {entry.__name__}(...)")
     return tools

@@ -9,7 +9,7 @@ from types import FunctionType
 import docstring_parser
 from docstring_parser import Docstring, ParseError
 
-from newel.tools.function_signature import without_partial
+from newel.tools.annotations import without_partial
 
 
 def document(function: Callable[..., object]) -> str:

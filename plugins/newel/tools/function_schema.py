@@ -14,7 +14,8 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticSerializationError
 
-from newel.tools.function_signature import EMPTY, Parameter, Shape
+from newel.tools.annotations import EMPTY
+from newel.tools.function_signature import Parameter, Shape
 from newel_kernel import ConfigurationError, Json
 
 _PLAIN: dict[object, Json] = {

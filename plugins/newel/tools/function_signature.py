@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import collections.abc
-import functools
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import Field
 from pydantic.fields import FieldInfo
 
+from newel.tools.annotations import CONTEXT_NAMES, EMPTY, hints_of, is_context, without_partial
 from newel.tools.typed_dicts import fields_of, portable
-from newel_kernel import ConfigurationError, ReadonlyContext
+from newel_kernel import ConfigurationError
 
-#: The parameter that gets the context if no annotation says so.
-CONTEXT_NAME = "tool_context"
 STREAM_NAME = "input_stream"
-
-EMPTY = inspect.Parameter.empty
-_RESERVED = frozenset((CONTEXT_NAME, STREAM_NAME, "self", "cls"))
+_RESERVED = frozenset((*CONTEXT_NAMES, STREAM_NAME, "self", "cls"))
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-#: The meaning of names in annotations that are imported for type checkers only.
-_USUAL = {**vars(typing), **vars(collections.abc)} | dict.fromkeys(
-    ("Context", "ToolContext", "CallbackContext", "ReadonlyContext"), ReadonlyContext
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +75,7 @@ class Call:
 
 
 def shape_of(function: Callable[..., object], *, whole: bool = False) -> Shape:
-    """Read a function's signature; its context parameter is found by annotation, or by the name tool_context.
+    """Read a function's signature; its context parameter is found by annotation, or by the names for it.
 
     `whole`: all of it that a model can fill, including `*args`, `**kwargs` and the metadata of annotations.
     """
@@ -94,10 +85,9 @@ def shape_of(function: Callable[..., object], *, whole: bool = False) -> Shape:
         raise ConfigurationError(
             f"{function!r} cannot be a tool: Python cannot tell its signature; write a function that calls it"
         ) from error
-    hints = dict(_hints(function, signature, whole))
-    context = next((name for name, hint in hints.items() if _is_context(hint)), None)
-    if context is None and CONTEXT_NAME in signature.parameters:
-        context = CONTEXT_NAME
+    _refuse_unbound(function, signature)
+    hints = {name: portable(hint) for name, hint in hints_of(function, signature, whole).items()}
+    context = _context(signature, hints)
     parameters: dict[str, Parameter] = {}
     further = None
     for name, parameter in signature.parameters.items():
@@ -117,11 +107,25 @@ def shape_of(function: Callable[..., object], *, whole: bool = False) -> Shape:
     return Shape(parameters, context, _is_async(function), further, reserved, None if by_name else signature)
 
 
-def without_partial(function: Callable[..., object]) -> Callable[..., object]:
-    """The function of a ``functools.partial``; any other function itself."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    return function
+def _refuse_unbound(function: Callable[..., object], signature: inspect.Signature) -> None:
+    """Raise if the first parameter is an object's own: no model can give it."""
+    first = next(iter(signature.parameters), None)
+    if first in ("self", "cls") and signature.parameters[first].annotation is EMPTY:
+        name = getattr(function, "__qualname__", repr(function))
+        raise ConfigurationError(
+            f"{name} cannot be a tool: its first parameter is {first!r}, so it is a method without its object; give "
+            f"that of an instance, as in MyClass().{getattr(function, '__name__', 'method')}"
+        )
+
+
+def _context(signature: inspect.Signature, hints: Mapping[str, Any]) -> str | None:
+    """The parameter that gets the context: by its annotation, or by a name for it that nothing else is said of."""
+    for name in signature.parameters:
+        if is_context(hints[name]):
+            return name
+    if "tool_context" in signature.parameters:
+        return "tool_context"
+    return next((name for name in CONTEXT_NAMES if name in signature.parameters and hints[name] is Any), None)
 
 
 def _is_async(function: Callable[..., object]) -> bool:
@@ -158,56 +162,3 @@ def _list_of(hint: Any) -> Any:
         return types.GenericAlias(tuple, get_args(hint))
     item: Any = Any if isinstance(hint, typing.ParamSpecArgs) else hint
     return types.GenericAlias(list, (item,))
-
-
-def _hints(function: Callable[..., object], signature: inspect.Signature, whole: bool) -> Iterator[tuple[str, Any]]:
-    """Each parameter's annotation as a type; Any if it has none, or none that is known at run time."""
-    owner = _owner(function)
-    names: dict[str, Any] | None = None
-    for name, parameter in signature.parameters.items():
-        hint = Any if parameter.annotation is EMPTY else parameter.annotation
-        if not isinstance(hint, type) or isinstance(hint, types.GenericAlias):
-            if names is None:
-                names = _closure(owner)
-            hint = _resolved(hint, getattr(owner, "__globals__", {}), names, whole)
-        yield name, portable(hint)
-
-
-def _owner(function: Any) -> Any:
-    """The function in whose module the annotations were written."""
-    function = without_partial(function)
-    if isinstance(function, type):
-        function = vars(function).get("__new__") or getattr(function, "__init__")  # noqa: B009 - of the class itself
-    elif not inspect.isroutine(function) and not hasattr(function, "__wrapped__"):
-        function = type(function).__call__
-    function = inspect.unwrap(function)
-    return getattr(without_partial(function), "__func__", function)
-
-
-def _closure(owner: Any) -> dict[str, Any]:
-    """The names of a function that are not global: those of the functions around it, and type parameters."""
-    names = {parameter.__name__: parameter for parameter in getattr(owner, "__type_params__", ())}
-    code, cells = getattr(owner, "__code__", None), getattr(owner, "__closure__", None) or ()
-    for name, cell in zip(getattr(code, "co_freevars", ()), cells, strict=False):
-        try:
-            names[name] = cell.cell_contents
-        except ValueError:
-            continue  # not assigned yet
-    return names
-
-
-def _resolved(hint: Any, names: Mapping[str, Any], local: dict[str, Any], whole: bool) -> Any:
-    holder = types.SimpleNamespace(__annotations__={"hint": hint})
-    for scope in (names, {**_USUAL, **names}):
-        try:
-            return typing.get_type_hints(holder, dict(scope), local, include_extras=whole)["hint"]
-        except NameError:
-            continue  # an annotation that exists for type checkers only
-        except Exception as error:
-            raise ConfigurationError(f"the annotation {hint!r} cannot be read: {error}") from error
-    return Any
-
-
-def _is_context(hint: Any) -> bool:
-    options = get_args(hint) or (hint,)
-    return any(isinstance(option, type) and issubclass(option, ReadonlyContext) for option in options)

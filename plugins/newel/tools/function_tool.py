@@ -12,11 +12,12 @@ from typing import Self
 from newel.models.wire.names import legal
 from newel.policies.thread_pool import Pool
 from newel.policies.time_limits import within
+from newel.tools.annotations import note_locals, without_partial
 from newel.tools.confirmation import Needed, refusal
 from newel.tools.docstrings import document, split_document
 from newel.tools.function_arguments import Arguments
 from newel.tools.function_schema import parameters_schema
-from newel.tools.function_signature import Call, Shape, shape_of, without_partial
+from newel.tools.function_signature import Call, Shape, shape_of
 from newel_kernel import BaseTool, ConfigurationError, Context, Effect, Json
 from newel_types import ATOMS, FunctionDeclaration
 
@@ -54,7 +55,7 @@ class FunctionState:
 class FunctionTool(BaseTool):
     """A function, a coroutine function or a callable object; its signature is the schema, its docstring the text.
 
-    A parameter annotated with the Context (or named `tool_context`) gets the context and is not shown to the
+    A parameter annotated with the Context (or named `tool_context` or `ctx`) gets the context and is not shown to the
     model. With `require_confirmation` (true, or a function of the arguments that says so) the user is asked first.
     `describe_parameters` tells the model all of the signature: the docstring's texts on parameters go into the schema,
     and so do the metadata of annotations, ``*args`` and ``**kwargs``. If it is None, the distribution decides.
@@ -76,6 +77,7 @@ class FunctionTool(BaseTool):
         function = func or fn
         if function is None or not callable(function):
             raise ConfigurationError(f"FunctionTool needs a callable, not {function!r}")
+        note_locals(function)
         self.func = function
         self.__newel__ = FunctionState(document(function), describe_parameters is None)
         super().__init__(name=name or _name(function), description=self.__newel__.document, effect=effect)

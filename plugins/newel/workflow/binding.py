@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Any, Literal
 
+from newel.tools.annotations import CONTEXT_NAMES, hints_of, is_context, note_locals
 from newel.workflow.coercion import fit
 from newel.workflow.context import Run
 from newel_kernel import ReadonlyContext
 from newel_types import Content
 
-CONTEXT_NAMES = ("ctx", "tool_context")
 INPUT_NAME = "node_input"
 Source = Literal["state", "node_input"]
 _MISSING = object()
@@ -26,11 +26,13 @@ class Binding:
         self._function = function
         self._name = name
         self._source = source
-        self.hints = _hints(function)
+        signature = inspect.signature(function)
+        note_locals(function)
+        self.hints = _hints(function, signature)
         kinds = inspect.Parameter
         self._parameters = [
             (parameter.name, self._hint(parameter.name), parameter.default, parameter.kind is kinds.KEYWORD_ONLY)
-            for parameter in inspect.signature(function).parameters.values()
+            for parameter in signature.parameters.values()
             if parameter.kind not in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD)
         ]
         self.takes_context = any(hint is ReadonlyContext for _, hint, _, _ in self._parameters)
@@ -45,8 +47,7 @@ class Binding:
     def _hint(self, name: str) -> object:
         """What the parameter takes: ReadonlyContext for the context, None for anything."""
         hint = self.hints.get(name)
-        options = get_args(hint) or (hint,)
-        if any(isinstance(option, type) and issubclass(option, ReadonlyContext) for option in options):
+        if is_context(hint):
             return ReadonlyContext
         if hint is None or hint is Any:
             return ReadonlyContext if name in CONTEXT_NAMES else None
@@ -92,13 +93,5 @@ class Binding:
         return default
 
 
-def _hints(function: Callable[..., object]) -> dict[str, object]:
-    target = getattr(function, "func", function)  # a functools.partial
-    if not hasattr(target, "__annotations__"):
-        target = getattr(target, "__call__", target)  # noqa: B004 - its annotations are wanted, not whether it is there
-    try:
-        return get_type_hints(target)
-    except (NameError, TypeError):
-        # An annotation that exists for type checkers only says nothing at run time.
-        annotations = dict(getattr(target, "__annotations__", {}))
-        return {name: hint for name, hint in annotations.items() if not isinstance(hint, str)}
+def _hints(function: Callable[..., object], signature: inspect.Signature) -> dict[str, object]:
+    return {name: hint for name, hint in hints_of(function, signature, False).items() if hint is not Any}
