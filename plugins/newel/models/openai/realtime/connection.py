@@ -45,19 +45,31 @@ class OpenAIRealtimeConnection(SocketConnection):
         """See `BaseLlmConnection`."""
         ended = False
         while not ended:
-            frame = self._early.popleft() if self._early else await self._socket.recv()
-            if frame is None:
-                return
-            if isinstance(frame, LlmResponse):
-                yield frame
-                return
-            responses = self._read(frame)
+            try:
+                frame = await self._frame()
+            except TimeoutError:
+                responses = self._reader.order.give_up()
+            else:
+                if not isinstance(frame, bytes):  # nothing more comes
+                    for response in (*self._reader.order.give_up(), *((frame,) if frame is not None else ())):
+                        yield response
+                    return
+                responses = self._read(frame)
             if self._reader.outgoing:
                 events, self._reader.outgoing = self._reader.outgoing, []
                 await self._send([json.dumps(event) for event in events])
             for response in responses:
                 ended = ended or bool(response.turn_complete)
                 yield response
+
+    async def _frame(self) -> bytes | LlmResponse | None:
+        """The next frame; TimeoutError once what is held back has waited long enough."""
+        if self._early:
+            return self._early.popleft()
+        if (patience := self._reader.order.patience) is None:
+            return await self._socket.recv()
+        async with asyncio.timeout(patience):
+            return await self._socket.recv()
 
     async def _send(self, frames: Sequence[str]) -> None:
         for frame in frames:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 
 from newel.models.openai.reading import objects, part_of, usage_of
 from newel.models.openai.realtime.session import Manner
+from newel.models.openai.realtime.speech_order import SpeechOrder
 from newel.models.openai.realtime.turns import LATE, Turns
 from newel.models.wire.arguments import MalformedArgumentsError, parse_arguments
 from newel.models.wire.names import Names
 from newel.models.wire.transcripts import Transcript, Words
-from newel_kernel import Json, LlmResponse
+from newel_kernel import Json, LlmResponse, seam
 from newel_types import Blob, Content, FinishReason, FunctionCall, Part, VoiceActivity, VoiceActivityType
 
 Responses = Iterator[LlmResponse]
@@ -45,6 +46,7 @@ class Reader:
 
     def __init__(self, model: str, names: Names, turns: Turns, manner: Manner, fail: Fail) -> None:
         self.outgoing: list[Json] = []
+        self.order = SpeechOrder(seam.monotonic, transcribed=manner.hears)
         self._model = model
         self._names = names
         self._turns = turns
@@ -72,6 +74,7 @@ class Reader:
             f"{_TRANSCRIPTION}.failed": self._input_failure,
             "input_audio_buffer.speech_started": self._speech,
             "input_audio_buffer.speech_stopped": self._silence,
+            "input_audio_buffer.committed": self._committed,
             "conversation.item.truncated": self._truncated,
             "session.created": self._session,
             "error": self._error,
@@ -82,7 +85,7 @@ class Reader:
         kind = event["type"]
         reaction = self._reactions.get(kind)
         if reaction is not None:
-            return list(reaction(event))
+            return self.order.ordered(list(reaction(event)))
         if kind.startswith(_SILENT) or kind in self._unknown:
             return []
         self._unknown.add(kind)
@@ -106,6 +109,7 @@ class Reader:
 
     def _begun(self, event: Json) -> Responses:
         self._turns.begun()
+        self.order.begun()
         self._output.begin()
         self._interrupted = False
         yield from ()
@@ -137,11 +141,16 @@ class Reader:
 
     def _input_end(self, event: Json) -> Responses:
         yield from self._listening(event).finish(_text(event, "transcript"))
-        self._inputs.pop(event.get("item_id") or "", None)
+        self._end_listening(event)
 
     def _input_failure(self, event: Json) -> Responses:
-        self._inputs.pop(event.get("item_id") or "", None)
+        self._end_listening(event)
         yield self._failure(part_of(event, "error"), "could not transcribe what the user said")
+
+    def _end_listening(self, event: Json) -> None:
+        item = event.get("item_id") or ""
+        self._inputs.pop(item, None)
+        self.order.transcribed(item)
 
     def _listening(self, event: Json) -> Transcript:
         return self._inputs.setdefault(event.get("item_id") or "", Transcript("input", self._response))
@@ -153,7 +162,12 @@ class Reader:
             self.outgoing += self._turns.truncate()
             yield from self.stopped()
 
+    def _committed(self, event: Json) -> Responses:
+        self.order.spoke(event.get("item_id") or "")
+        yield from ()
+
     def _silence(self, event: Json) -> Responses:
+        self.order.spoke(event.get("item_id") or "")
         if self._manner.reports_activity:
             yield self._activity(VoiceActivityType.ACTIVITY_END)
 

@@ -95,6 +95,8 @@ class Manner:
     reports_activity: bool
     #: The silence that ends the user's speech, in milliseconds; None: the service's default.
     silence_ms: int | None
+    #: What the user says is transcribed.
+    hears: bool = False
 
 
 def manner(config: LiveConnectConfig) -> Manner:
@@ -107,6 +109,7 @@ def manner(config: LiveConnectConfig) -> Manner:
         transcribed=config.output_audio_transcription is not None,
         reports_activity=bool(config.explicit_vad_signal),
         silence_ms=detection.silence_duration_ms if detection is not None else None,
+        hears=config.input_audio_transcription is not None,
     )
 
 
