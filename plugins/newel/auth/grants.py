@@ -19,8 +19,8 @@ _FOR_APP = OAuthGrantType.CLIENT_CREDENTIALS
 def chosen(config: AuthConfig, scheme: AuthScheme, *, recorded: bool) -> AuthScheme:
     """`scheme` with only the flows of the config's `grant`; without one, a consent goes before the app's own token.
 
-    What a server offers does not say for whom the app wants to act. `recorded`: without a choice the scheme stays as
-    it is, as the recorded releases have it. Raises AuthConfigError if the scheme does not offer the grant.
+    What a server offers does not say for whom the app wants to act. `recorded`: without a choice the scheme stays
+    whole, as in the recorded releases. Raises AuthConfigError if the scheme does not offer the grant.
     """
     if not isinstance(scheme, (OAuth2, OpenIdConnectWithConfig)):
         return scheme

@@ -1,4 +1,4 @@
-"""SpeechOrder: an answer stands behind what it answers, although the service transcribes the user beside it."""
+"""SpeechOrder: an answer stands behind what it answers, although the service transcribes the user meanwhile."""
 
 from __future__ import annotations
 
