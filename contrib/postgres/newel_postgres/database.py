@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from newel.sessions.stored.statements import Statements
 from newel.sessions.stored.steps import Query, Reply
 from newel.sessions.stored.time_limits import postgres_limits
 from newel_kernel import ConfigurationError
+from newel_postgres.parameters import parameters_of
 
 if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy
@@ -57,6 +59,10 @@ class Access:
     patience: float
     #: What the database holds, for messages.
     kind: str = "session store"
+    #: Seconds that connecting may take.
+    connect_seconds: float = 15.0
+    #: (level, option, value) for the sockets of the connections.
+    socket_options: tuple[tuple[int, int, int], ...] = ()
 
     @property
     def shown(self) -> str:
@@ -75,14 +81,16 @@ def access_of(url: str, schema: str, pool_size: int, proxy: bool, patience: floa
         raise ConfigurationError(f"a PostgreSQL {kind} is named by postgresql://user@host:port/database")
     params = parse_qsl(parts.query, keep_blank_values=True)
     own = {name: value for name, value in params if name in _OWN_PARAMETERS}
-    rest = urlencode([(name, value) for name, value in params if name not in _OWN_PARAMETERS])
+    asked = parameters_of([(name, value) for name, value in params if name not in _OWN_PARAMETERS], kind)
     try:
         pool_size = int(own.get("pool_size", pool_size))
     except ValueError as error:
         raise ConfigurationError(f"pool_size in the URL of a {kind} is not a number: {error}") from error
-    url = urlunsplit(parts._replace(scheme="postgresql", query=rest))
-    proxy = proxy or own.get("proxy", "") in ("1", "true")
-    return Access(url, schema or own.get("schema", ""), pool_size, proxy, patience, kind)
+    url = urlunsplit(parts._replace(scheme="postgresql", query=urlencode(asked.passed)))
+    proxy = proxy or own.get("proxy", "") in ("1", "true") or asked.proxy
+    seconds = min(patience, asked.connect_seconds or patience)
+    schema = schema or own.get("schema", "")
+    return Access(url, schema, pool_size, proxy, patience, kind, seconds, asked.socket_options)
 
 
 class PostgresDatabase(PooledDatabase):
@@ -121,15 +129,24 @@ class PostgresPool(Pool):
                 access.url,
                 min_size=0,
                 max_size=access.pool_size,
-                timeout=access.patience,
+                timeout=access.connect_seconds,
                 command_timeout=max(access.patience, 60.0),
                 reset=_no_reset,  # no connection ever needs it
+                init=self._configure if access.socket_options else None,
                 **options,
             )
 
+    async def _configure(self, connection: Any) -> None:
+        """Set the options of the new connection's socket; one in the file system has none of them."""
+        transport = getattr(connection, "_transport", None)
+        used = transport.get_extra_info("socket") if transport is not None else None
+        if used is not None and used.family in (socket.AF_INET, socket.AF_INET6):
+            for level, option, value in self._access.socket_options:
+                used.setsockopt(level, option, value)
+
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
-        with _translated(self._access):
+        with _translated(self._access), _accepted(self._access):
             await self._pool
             connection = await self._pool.acquire(timeout=self._access.patience)
         try:
@@ -175,6 +192,18 @@ class _Connection(Connection):
             raise
         with _translated(self._access):
             await self._connection.execute("COMMIT")
+
+
+@contextmanager
+def _accepted(access: Access) -> Iterator[None]:
+    """Say of a parameter that the server does not take where it comes from."""
+    try:
+        yield
+    except (asyncpg.UndefinedObjectError, asyncpg.CantChangeRuntimeParamError, asyncpg.InvalidParameterValueError) as e:
+        raise ConfigurationError(
+            f"the server of the {access.kind} {access.shown} refuses a parameter of the URL ({e}): leave it out, or "
+            f"correct it"
+        ) from e
 
 
 @contextmanager
