@@ -117,7 +117,7 @@ def _channel_binding(reading: _Reading, name: str, value: str) -> None:
 
 def _connect_timeout(reading: _Reading, name: str, value: str) -> None:
     seconds = reading.number(name, value)
-    if seconds > 0:  # libpq's 0 is no limit: the store's own holds
+    if seconds > 0:  # libpq's 0 sets none: the store's own limit holds
         reading.found = replace(reading.found, connect_seconds=float(seconds))
 
 
