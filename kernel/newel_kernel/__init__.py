@@ -41,6 +41,7 @@ _NAMES = {
     "loop": "answer_event reason_and_act run_tools settle",
     "observation": "Observer Operation Signal current_operation",
     "preparation": "DONE Plan declare_tools prepare",
+    "reception": "receive received",
     "rendezvous": "Meeting merge_streams",
     "run_config": "RunConfig StreamingMode",
     "runner": "Application Message Runner",

@@ -105,6 +105,8 @@ from newel_kernel._internal.preparation import DONE as DONE
 from newel_kernel._internal.preparation import Plan as Plan
 from newel_kernel._internal.preparation import declare_tools as declare_tools
 from newel_kernel._internal.preparation import prepare as prepare
+from newel_kernel._internal.reception import receive as receive
+from newel_kernel._internal.reception import received as received
 from newel_kernel._internal.rendezvous import Meeting as Meeting
 from newel_kernel._internal.rendezvous import merge_streams as merge_streams
 from newel_kernel._internal.run_config import RunConfig as RunConfig

@@ -41,14 +41,15 @@ def _own(part: Part) -> Part:
     return Part.model_validate(part.model_dump())
 
 
-async def receive(ctx: InvocationContext, turn: Turn, state_delta: Json | None) -> list[Event]:
+async def receive(ctx: InvocationContext, turn: Turn, state_delta: Json | None, *, amid: bool = False) -> list[Event]:
     """Let plugins see the message, then append it to the session with `state_delta`.
 
+    `amid`: while a run has the session, which is then not to be put in order for a new invocation.
     Specified in docs/reference/behaviour.md#receiving-a-message.
     """
     assert ctx.user_content is not None
     chains = ctx.composition
-    for prologue in chains.prologues:
+    for prologue in () if amid else chains.prologues:
         if (events := prologue.run(ctx)) is not None:  # else a plain function has run
             await _commit(ctx, events)
     if "on_user_message_callback" in chains.hooks:

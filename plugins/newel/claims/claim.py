@@ -45,6 +45,11 @@ class Claim:
         """Whether the run is already ending, so that it is safe to wait for its end."""
         return self._admission.ending
 
+    @property
+    def is_own(self) -> bool:
+        """Whether the run began in the current task: it would wait for itself."""
+        return self.task is not None and self.task is asyncio.current_task()
+
     def end(self) -> None:
         """Free the session."""
         if self._over:
@@ -93,6 +98,17 @@ def table_of(store: object) -> dict[Hashable, Claim]:
         return _tables[key]
 
 
+def is_claimed(store: object, app_name: str, user_id: str, session_id: str) -> bool:
+    """Whether a run of this process has the session."""
+    return (app_name, user_id, session_id) in table_of(store)
+
+
+def is_claimed_here(store: object, app_name: str, user_id: str, session_id: str) -> bool:
+    """Whether a run in the current task has the session."""
+    claim = table_of(store).get((app_name, user_id, session_id))
+    return claim is not None and claim.is_own
+
+
 def take(table: dict[Hashable, Claim], where: Hashable, admission: Admission) -> Claim | None:
     """Claim the session `where`; None if another run has it."""
     claim = Claim(table, where, admission)
@@ -115,9 +131,8 @@ async def wait(table: dict[Hashable, Claim], where: Hashable, admission: Admissi
 
 async def _outlast(holder: Claim, settings: Settings, end: float) -> bool:
     """Wait for the holder's end, as the settings say; return whether it came."""
-    is_itself = holder.task is not None and holder.task is asyncio.current_task()
     if not holder.closing:
-        if is_itself or settings.busy == "refuse":  # a run that waits for itself never ends
+        if holder.is_own or settings.busy in ("refuse", "steer"):  # a run that waits for itself never ends
             return False
         if settings.busy == "interrupt":
             holder.interrupt()

@@ -20,7 +20,8 @@ from newel.cli.question_prompt import QuestionPrompt
 from newel.cli.stored_session import last_exchanges, show_events
 from newel.cli.terminal import ctrl_d_kept, say
 from newel.cli.transcript import Dialogue
-from newel.cli.turn import RunFailedError, TrackingTranscript, run_turn
+from newel.cli.turn import RunFailedError, TrackingTranscript, run_turn, steer
+from newel.cli.typed_ahead import typed_ahead
 from newel.events.text import one_line
 from newel_kernel import NewelError, cancellations, seam
 from newel_types import Content
@@ -99,8 +100,8 @@ def chat(
 ) -> None:
     """Talk to AGENT: each line is a message. Ctrl-C stops an answer, Ctrl-D leaves, /help lists the chat's commands.
 
-    You are asked for approvals, inputs and credentials; an empty answer leaves a question open, and an empty line asks
-    again.
+    A line typed at a terminal while the agent is at work is told to it before its next step. You are asked for
+    approvals, inputs and credentials; an empty answer leaves a question open, and an empty line asks again.
     """
     options = Options(session=session, user=user, model=model, sessions=sessions, distribution=distribution)
     conversation = converse(ctx, agent, options)
@@ -111,7 +112,10 @@ def chat(
         run_loop(_chat(conversation, PipedPrompt(), questions, is_continued))
         return
     head = f"{conversation.agent.name} - session {conversation.session}"
-    say(f"{head}\nCtrl-C stops an answer, Ctrl-D leaves, /help for more", dim=True)
+    say(
+        f"{head}\nCtrl-C stops an answer, a line that you type meanwhile steers it, Ctrl-D leaves, /help for more",
+        dim=True,
+    )
     with ctrl_d_kept():
         run_loop(_chat(conversation, TerminalPrompt(), questions, is_continued))
     say(f"(to continue: --session {conversation.session})", dim=True)
@@ -135,7 +139,7 @@ async def _chat(conversation: Conversation, prompt: Prompt, questions: QuestionP
                 message = line if line.strip() else await questions.ask_all()
             if message is not None:
                 tracked.begin()
-                await _interruptible(conversation, message, tracked, prompt.between_turns)
+                await _interruptible(conversation, message, tracked, prompt)
                 message = await questions.ask_new() if tracked.asking else None
     finally:
         await conversation.close()
@@ -165,12 +169,37 @@ async def _recall(conversation: Conversation) -> None:
         show_events(recent, conversation.agent.name)
 
 
+async def _turn(
+    conversation: Conversation, message: str | Content, transcript: TrackingTranscript, prompt: Prompt
+) -> None:
+    """Run one turn; what is typed at a terminal meanwhile steers it."""
+    if not isinstance(prompt, TerminalPrompt):
+        await run_turn(conversation, message, transcript, stream=True)
+        return
+    said: list[asyncio.Task[None]] = []
+
+    def take(line: str) -> None:
+        say("(told before its next step)", dim=True)
+        said.append(seam.spawn(steer(conversation, line, transcript), name="steering"))
+
+    try:
+        with typed_ahead(take):
+            await run_turn(conversation, message, transcript, stream=True)
+            while said:
+                await said.pop(0)
+    finally:
+        for one in said:
+            one.cancel()
+        await asyncio.gather(*said, return_exceptions=True)
+        transcript.cut()
+
+
 async def _interruptible(
-    conversation: Conversation, message: str | Content, transcript: TrackingTranscript, afterwards: Interrupt | None
+    conversation: Conversation, message: str | Content, transcript: TrackingTranscript, prompt: Prompt
 ) -> None:
     """Run one turn, which Ctrl-C cancels; an error in it does not end the conversation."""
     waiting = seam.spawn(transcript.waits.show(), name="waits")
-    turn = seam.spawn(run_turn(conversation, message, transcript, stream=True), name="turn")
+    turn = seam.spawn(_turn(conversation, message, transcript, prompt), name="turn")
     on_interrupt(turn.cancel)
     try:
         await turn
@@ -187,7 +216,7 @@ async def _interruptible(
     finally:
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
-        on_interrupt(afterwards)
+        on_interrupt(prompt.between_turns)
 
 
 def on_interrupt(action: Interrupt | None) -> None:

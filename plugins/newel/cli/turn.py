@@ -68,6 +68,15 @@ async def run_turn(conversation: Conversation, message: str | Content, transcrip
     return transcript.end()
 
 
+async def steer(conversation: Conversation, text: str, transcript: Transcript) -> None:
+    """Tell the agent at work something; if it comes too late for that, show the answer to it."""
+    config = RunConfig(streaming_mode=StreamingMode.SSE)
+    events = conversation.runner.steer(
+        user_id=conversation.user, session_id=conversation.session, new_message=text, run_config=config
+    )
+    await show_events(events, transcript.show)
+
+
 async def _events(conversation: Conversation, message: str | Content, config: RunConfig) -> AsyncGenerator[Event, None]:
     """The events of a run. If another process was faster with its message, this one is sent again, after it."""
     begun = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from newel.flows.history import History, Reading, assemble, outgoing
 from newel.flows.llm_agents import LlmContext, agent_processor
 from newel.flows.rearrangement import answered_ids, call_ids
 from newel.flows.visibility import is_from_other_agent, is_visible
+from newel.turns.steering import is_steering, note
 from newel_kernel import Event, InvocationContext, Key, LlmRequest, RequestProcessor, hookimpl
 from newel_types import Content, SharedContents
 
@@ -43,26 +44,36 @@ def processor(reading: Reading) -> Callable[[LlmAgent], RequestStep]:
     def for_agent(agent: LlmAgent) -> RequestStep:
         name, whole = agent.name, agent.include_contents == "default"
 
-        def run(ctx: LlmContext, request: LlmRequest) -> None:
+        def run(ctx: LlmContext, request: LlmRequest) -> Awaitable[list[Event]] | None:
+            untold: list[Event] = []
             added = list.copy(request.contents)
             if ctx.opening is not None:
                 contents = _opened(ctx, ctx.opening, reading)
             elif not whole:
-                contents = SharedContents(_current_turn(ctx, ctx.session.events, reading))
+                contents = SharedContents(_current_turn(ctx, ctx.session.events, reading, untold))
             elif ctx.mode is None:
-                contents = SharedContents(_history(ctx, name, reading).update(ctx.session.events))
+                history = _history(ctx, name, reading)
+                contents = SharedContents(history.update(ctx.session.events))
+                if history.untold:
+                    untold = [*history.untold.values()]
+                    contents += [outgoing(event.content) for event in untold if event.content is not None]
             else:
                 events = live_history.quoted(ctx.session.events, name, fence=reading.fence)
-                history = assemble(events, name, ctx.branch, ctx.isolation_scope, reading)
-                contents = SharedContents([outgoing(event.content) for event in history if event.content is not None])
+                spoken = assemble(events, name, ctx.branch, ctx.isolation_scope, reading)
+                contents = SharedContents([outgoing(event.content) for event in spoken if event.content is not None])
             if added:
                 at = insertion_point(contents)
                 contents[at:at] = added
             request.contents = contents
+            return _telling(ctx, untold) if untold else None
 
         return run
 
     return for_agent
+
+
+async def _telling(ctx: InvocationContext, messages: list[Event]) -> list[Event]:
+    return [note(ctx, messages)]
 
 
 def _history(ctx: InvocationContext, name: str, reading: Reading) -> History:
@@ -80,7 +91,7 @@ def _opened(ctx: LlmContext, opening: Opening, reading: Reading) -> SharedConten
     events = opening.own_events(ctx.session.events)
     turn_contents: list[Content] = []
     if agent.include_contents == "none":
-        turn_contents = _current_turn(ctx, events, reading)
+        turn_contents = _current_turn(ctx, events, reading, [])
     if not turn_contents:
         history = opening.histories.get(agent.name)
         if history is None:
@@ -90,17 +101,21 @@ def _opened(ctx: LlmContext, opening: Opening, reading: Reading) -> SharedConten
     return SharedContents([opening.content, *turn_contents])
 
 
-def _current_turn(ctx: InvocationContext, events: Sequence[Event], reading: Reading) -> list[Content]:
-    """The contents from the latest message of the user or of another agent on.
+def _current_turn(
+    ctx: InvocationContext, events: Sequence[Event], reading: Reading, untold: list[Event]
+) -> list[Content]:
+    """The contents from the latest message of the user or of another agent on; those not told yet are in `untold`.
 
     Specified in docs/reference/behaviour.md#the-conversation.
     """
     name, branch, scope = ctx.agent.name, ctx.branch, ctx.isolation_scope
     for index in range(len(events) - 1, -1, -1):
         event = events[index]
+        if is_steering(event) and event.invocation_id != ctx.invocation_id:
+            continue  # it came amid the turn
         if is_visible(event, branch, scope) and (event.author == "user" or is_from_other_agent(event, name)):
-            turn = assemble(_with_calls(ctx, events, index), name, branch, scope, reading)
-            return [outgoing(e.content) for e in turn if e.content is not None]
+            turn = assemble(_with_calls(ctx, events, index), name, branch, scope, reading, untold)
+            return [outgoing(e.content) for e in (*turn, *untold) if e.content is not None]
     return []
 
 

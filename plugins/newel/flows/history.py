@@ -14,6 +14,7 @@ from newel.flows import rearrangement
 from newel.flows.summaries import compacted
 from newel.flows.visibility import as_quotation, is_from_other_agent, is_visible
 from newel.questions.names import HIDDEN
+from newel.turns.steering import in_order, is_steering, told_by
 from newel_kernel import Event, Log
 from newel_types import Content, FrozenContent, FunctionCall, FunctionResponse, Part, freeze, thaw
 
@@ -49,6 +50,7 @@ class History:
         "_scope",
         "_settled",
         "_voices",
+        "untold",
     )
 
     def __init__(self, agent_name: str, branch: str | None, scope: str | None, reading: Reading = _PLAIN) -> None:
@@ -70,6 +72,8 @@ class History:
         self._epoch = 0
         #: Whether the next event may simply be appended.
         self._settled = True
+        #: Messages that came in while a run was under way, and that are not told yet, by the event's id.
+        self.untold: dict[str, Event] = {}
 
     def update(self, events: Sequence[Event]) -> list[Content]:
         """The contents for `events`: a list of frozen contents that is not to be changed."""
@@ -93,7 +97,8 @@ class History:
         count = min(len(self._past), len(events))
         while count > self._epoch and events[count - 1] is not self._past[count - 1]:
             count -= 1  # cut off, and continued with other events
-        if self._epoch <= count and count and self._settled and events[count - 1] is self._past[count - 1]:
+        plain = self._settled and not any(map(_concerns_steering, self._past[count:]))
+        if self._epoch <= count and count and plain and events[count - 1] is self._past[count - 1]:
             del self._past[count:], self._marks[count:]
             del self._contents[self._marks[-1] :]
             self._calls = tuple(rearrangement.call_ids(self._past[-1]))
@@ -114,6 +119,7 @@ class History:
             or event.branch
             or event.partial
             or event.isolation_scope != self._scope
+            or event.custom_metadata is not None
         ):
             return False
         part = parts[0]
@@ -144,6 +150,8 @@ class History:
             return False
         if event.content is None and (event.input_transcription or event.output_transcription):
             return False
+        if event.custom_metadata is not None and self._reading.keep_meanwhile and self._steers(event):
+            return True
         if not is_visible(event, self._branch, self._scope):
             return True
         if is_from_other_agent(event, self._agent):
@@ -160,9 +168,24 @@ class History:
             self._contents.append(outgoing(event.content))
         return True
 
+    def _steers(self, event: Event) -> bool:
+        """Hold a message back until it is told, and append what a note tells; False for any other event."""
+        if is_steering(event):
+            if is_visible(event, self._branch, self._scope):
+                self.untold[event.id] = event
+            return True
+        ids = told_by(event)
+        for message in [self.untold.pop(one) for one in ids if one in self.untold]:
+            assert message.content is not None  # it is visible
+            self._contents.append(outgoing(message.content))
+            self._calls = ()
+        return bool(ids)
+
     def _rebuild(self, events: Sequence[Event]) -> None:
         self._reset()
-        whole = assemble(events, self._agent, self._branch, self._scope, self._reading)
+        untold: list[Event] = []
+        whole = assemble(events, self._agent, self._branch, self._scope, self._reading, untold)
+        self.untold = {event.id: event for event in untold}
         self._contents = [outgoing(event.content) for event in whole if event.content is not None]
         self._past = list(events)
         self._marks = [len(self._contents)] * len(self._past)
@@ -173,6 +196,10 @@ class History:
         self._settled = last is None or not (
             last.get_function_responses() or last.input_transcription or last.output_transcription
         )
+
+
+def _concerns_steering(event: Event) -> bool:
+    return event.custom_metadata is not None and (is_steering(event) or bool(told_by(event)))
 
 
 def _same(answered: list[str | None], calls: Ids) -> bool:
@@ -186,13 +213,25 @@ def _leads(event: Event, count: int) -> bool:
 
 
 def assemble(
-    events: Sequence[Event], agent_name: str, branch: str | None, scope: str | None = None, reading: Reading = _PLAIN
+    events: Sequence[Event],
+    agent_name: str,
+    branch: str | None,
+    scope: str | None = None,
+    reading: Reading = _PLAIN,
+    untold: list[Event] | None = None,
 ) -> list[Event]:
     """The events as the agent sees them: rewound, filtered, compacted, transcribed, quoted, rearranged.
 
-    Specified in docs/reference/behaviour.md#the-conversation.
+    Messages that no model has been told come last, or into `untold`. Specified in
+    docs/reference/behaviour.md#the-conversation.
     """
-    standing = Log(events).standing()
+    standing: Sequence[Event] = Log(events).standing()
+    if reading.keep_meanwhile:
+        standing, waiting = in_order(standing)
+        if untold is None:
+            standing += waiting
+        else:
+            untold += [event for event in waiting if is_visible(event, branch, scope)]
     visible = [event for event in standing if is_visible(event, branch, scope)]
     if any((a := event.touched_actions) is not None and a.compaction is not None for event in visible):
         visible = compacted(visible, standing)

@@ -9,11 +9,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import newel_compose
-from newel import artifacts, live, runners, runs, sessions
+from newel import artifacts, claims, live, runners, runs, sessions
 from newel.contexts.invocation_context import InvocationContext, Resumability
 from newel.contexts.run_config import RunConfig, unset
 from newel.runners.arguments import check_root, listed_plugins
-from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Event, Message, Session, check_tree
+from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Event, Message, Session, check_tree, receive
 from newel_kernel import RunConfig as KernelRunConfig
 from newel_kernel import Runner as KernelRunner
 from newel_types import deferred
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 #: The rooms of graphs and of summaries load with the first that is asked for.
 _as_agent = deferred("newel.workflow.root_run", "as_agent")
 _summary_of = deferred("newel.flows.compaction", "summary_of")
+_steering = deferred("newel.runners.steering", "Steering")
 
 
 def as_root(node: Any) -> BaseAgent:
@@ -93,6 +94,8 @@ class Runner(KernelRunner):
         )
         check_tree(self.agent)
         self.plugins: list[object] = objects
+        #: Whether a message to a session that a run has steers that run.
+        self._steers = claims.steers(composed)
         #: The background runs.
         self.runs = runs.Runs()
         self.artifact_service = services.artifact
@@ -142,8 +145,43 @@ class Runner(KernelRunner):
         if new_message is None and invocation_id is None:
             raise ConfigurationError("run_async needs a `new_message` or the `invocation_id` of a run to resume")
         message = Message(new_message, invocation_id, state_delta, yield_user_message)
-        events = self.invoke(user_id, session_id, message, run_config)
+        if self._steers and new_message is not None and invocation_id is None:
+            events = self._steering(user_id, session_id, message, run_config)
+        else:
+            events = self.invoke(user_id, session_id, message, run_config)
         return events if abort_signal is None else runs.abortable(events, abort_signal)
+
+    def steer(
+        self,
+        *,
+        user_id: str,
+        session_id: str,
+        new_message: Any,
+        state_delta: dict[str, Any] | None = None,
+        run_config: KernelRunConfig | None = None,
+        yield_user_message: bool = False,
+    ) -> AsyncGenerator[Event, None]:
+        """Say something to a session that a run may have; the message is stored at once.
+
+        The agent at work, in this process or in another one, is told before its next model call; then the events end.
+        If no run has the session, or it ends without another model call, the message gets a run of its own, and its
+        events are yielded.
+        """
+        message = Message(new_message, None, state_delta, yield_user_message)
+        return self._steering(user_id, session_id, message, run_config)
+
+    def _steering(
+        self, user_id: str, session_id: str, message: Message, config: KernelRunConfig | None
+    ) -> AsyncGenerator[Event, None]:
+        config = self.default_config() if config is None else config
+        events: AsyncGenerator[Event, None] = _steering()(self, user_id, session_id, message, config).events()
+        return events
+
+    async def take_in(self, session: Session, message: Message, config: KernelRunConfig, store: Any) -> list[Event]:
+        """Store a message through `store` as a run would, and run nothing."""
+        ctx, turn = self._enter(session, config, message)
+        ctx.session_service = store
+        return await receive(ctx, turn, message.state_delta, amid=True)
 
     def start(
         self,

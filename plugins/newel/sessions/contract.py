@@ -39,6 +39,9 @@ class SessionStore(BaseSessionService):
     async def tail(self, *, app_name: str, user_id: str, session_id: str, after: int) -> list[Event]:
         """The committed events after the first `after`, in order; empty if the session does not exist."""
 
+    async def refresh(self, session: Session) -> None:
+        """Bring a view up to date with what others have appended to its session."""
+
     @abstractmethod
     async def fork(
         self,

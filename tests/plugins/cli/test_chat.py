@@ -97,8 +97,8 @@ def test_control_c_stops_the_answer_and_control_d_leaves(
     assert later.stdout == "later\n"
 
 
-@pytest.mark.parametrize("ahead", ["\x04", "next\r\x04"], ids=["control-d", "a line and control-d"])
-def test_keys_typed_during_an_answer_wait_for_the_prompt(
+@pytest.mark.parametrize("ahead", ["\x04", "next", "next\r\x04"], ids=["control-d", "half a line", "a line and more"])
+def test_keys_typed_during_an_answer_wait_for_the_prompt_but_a_line_steers(
     ahead: str, waiting_agent: str, project: Any, scripted: Callable[[str], str], terminal_of: Any
 ) -> None:
     terminal = terminal_of(waiting_agent, "--model", scripted("- call: wait\n- text: answer\n- text: another\n"))
@@ -106,11 +106,17 @@ def test_keys_typed_during_an_answer_wait_for_the_prompt(
     terminal.send("go\r")
     terminal.expect("→ wait()")
     terminal.send(ahead)
+    if "\r" in ahead:
+        terminal.expect("told before its next step")
     project.write("go-on", "")
     terminal.expect("answer")
+    if ahead == "next":
+        terminal.prompted("you>")
+        terminal.send("\r\x04")
+        terminal.expect("another")
     terminal.expect("to continue")
     assert terminal.close() == 0
-    assert ("another" in terminal.seen) == ("next" in ahead)
+    assert ("another" in terminal.seen) == (ahead == "next")
 
 
 INTERRUPTED_STORE = """
@@ -207,3 +213,36 @@ def test_a_terminal_has_a_header_lines_of_its_own_and_the_last_exchanges(
     assert terminal.close() == 0
     events = json.loads(project.newel("sessions", "export", "a.yaml", "s").stdout)["events"]
     assert events[4]["content"]["parts"][0]["text"] == "upper\nlower"
+
+
+def test_a_line_that_is_typed_while_the_agent_works_steers_it(project: Any, terminal_of: Any) -> None:
+    project.write(
+        "a.py",
+        """
+        import time
+        from newel import Agent
+        from newel.testing import ScriptedModel
+        from newel.types import FunctionCall
+
+        def dig() -> str:
+            time.sleep(1.5)
+            return "deep"
+
+        model = ScriptedModel([FunctionCall(name="dig", args={}), "ready"])
+        root_agent = Agent(name="a", model=model, tools=[dig])
+        """,
+    )
+    terminal = terminal_of("a:root_agent", "--session", "s")
+    terminal.prompted("you>")
+    terminal.send("go\r")
+    terminal.expect("dig")
+    terminal.send("only the garden\r")
+    terminal.expect("told before its next step")
+    terminal.expect("ready")
+    terminal.prompted("you>")
+    terminal.send("\x04")
+    terminal.expect("to continue")
+    assert terminal.close() == 0
+    events = json.loads(project.newel("sessions", "export", "a:root_agent", "s").stdout)["events"]
+    texts = [part["text"] for e in events for part in (e.get("content") or {}).get("parts", ()) if "text" in part]
+    assert texts == ["go", "only the garden", "ready"]

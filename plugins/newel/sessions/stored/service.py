@@ -202,6 +202,10 @@ class StoredSessionService(Leasing, SharedSessionStore):
         view = await self.open(app_name=app_name, user_id=user_id, session_id=session_id)
         return view.events[after:] if view is not None else []
 
+    async def refresh(self, session: Session) -> None:
+        """Bring a view up to date with what others, also in other processes, have appended to its session."""
+        catch_up(session, await self._reader.loaded(Key(session.app_name, session.user_id, session.id)))
+
     async def import_events(self, write: ImportEvents) -> int:
         """Add events from another store, many at once: see `ImportEvents`."""
         check_names(*write.key)
