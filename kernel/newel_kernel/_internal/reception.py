@@ -42,11 +42,23 @@ def _own(part: Part) -> Part:
 
 
 async def receive(ctx: InvocationContext, turn: Turn, state_delta: Json | None, *, amid: bool = False) -> list[Event]:
-    """Let plugins see the message, then append it to the session with `state_delta`.
+    """Append the message to the session with `state_delta`; without a message, an event of the latter alone.
 
     `amid`: while a run has the session, which is then not to be put in order for a new invocation.
     Specified in docs/reference/behaviour.md#receiving-a-message.
     """
+    events = messages = await _messages(ctx, turn, amid) if turn.content is not None else []
+    if state_delta:
+        events = messages or [Event(invocation_id=ctx.invocation_id, author="system")]  # it is nobody's word
+        events[0].actions = EventActions(state_delta=deep_copy(state_delta))
+    for event in events:
+        stamp(event, ctx.run_config)
+        await ctx.session_service.append_event(ctx.session, event)
+    return messages
+
+
+async def _messages(ctx: InvocationContext, turn: Turn, amid: bool) -> list[Event]:
+    """The events of the message, as plugins have changed it."""
     assert ctx.user_content is not None
     chains = ctx.composition
     for prologue in () if amid else chains.prologues:
@@ -62,13 +74,7 @@ async def receive(ctx: InvocationContext, turn: Turn, state_delta: Json | None, 
             await _commit(ctx, events)
     if ctx.user_content is not turn.content:
         turn = turn.log.turn(ctx.user_content)
-    messages = chains.turns.messages(ctx, turn)
-    if state_delta and messages:
-        messages[0].actions = EventActions(state_delta=deep_copy(state_delta))
-    for event in messages:
-        stamp(event, ctx.run_config)
-        await ctx.session_service.append_event(ctx.session, event)
-    return messages
+    return chains.turns.messages(ctx, turn)
 
 
 def stamp(event: Event, config: RunConfig) -> None:

@@ -158,7 +158,7 @@ class Runner:
         failure: BaseException | None = None
         try:
             ctx, turn = self._enter(session, config, message)
-            if message.content is not None:
+            if message.content is not None or message.state_delta:
                 messages = await receive(ctx, turn, message.state_delta)
                 for event in messages if message.yielded else ():
                     yield event

@@ -9,7 +9,8 @@ from itertools import islice
 from newel.agents import base_agent
 from newel.contexts.invocation_context import InvocationContext, full_invocation
 from newel.turns.pauses import pauses
-from newel_kernel import BaseAgent, Event, Key, subtree
+from newel.turns.steps import StepLimitError, failure_event, steps_of
+from newel_kernel import Event, Key, subtree
 from newel_kernel import InvocationContext as KernelInvocationContext
 
 #: The ids of events whose escalation a loop has answered, so that an enclosing loop continues.
@@ -35,8 +36,13 @@ class LoopAgent(base_agent.BaseAgent):
         state = self._load_agent_state(ctx, LoopAgentState)
         leave = _take_up(self, ctx) if state is not None else False
         rounds, start, resuming = _position(self, ctx, state)
+        first = rounds
         while not leave and (not self.max_iterations or rounds < self.max_iterations):
+            if (error := _spent(self, ctx, rounds - first)) is not None:
+                yield failure_event(ctx, self.name, error)
+                raise error
             for agent in self.sub_agents[start:]:
+                steps_of(ctx).taken += 1
                 if ctx.is_resumable and not resuming:
                     checkpoint = LoopAgentState(current_sub_agent=agent.name, times_looped=rounds)
                     ctx.set_agent_state(self.name, agent_state=checkpoint)
@@ -52,8 +58,7 @@ class LoopAgent(base_agent.BaseAgent):
                     break
             start = 0
             rounds += 1
-            for agent in self.sub_agents:
-                _forget(ctx, agent)
+            _forget(ctx, self)
         if ctx.is_resumable:
             ctx.set_agent_state(self.name, end_of_agent=True)
             yield self._create_agent_state_event(ctx)
@@ -106,7 +111,15 @@ def _escalates(ctx: InvocationContext, event: Event) -> bool:
     return True
 
 
-def _forget(ctx: InvocationContext, agent: BaseAgent) -> None:
-    """Drop the checkpoints of a subtree: in the next round it starts from the beginning."""
-    for one in subtree(agent):
+def _forget(ctx: InvocationContext, loop: LoopAgent) -> None:
+    """Drop the checkpoints below the loop: in the next round everything starts from the beginning."""
+    for one in islice(subtree(loop), 1, None):
         ctx.set_agent_state(one.name)
+
+
+def _spent(loop: LoopAgent, ctx: InvocationContext, rounds: int) -> StepLimitError | None:
+    """The error if the loop, which has turned `rounds` times in this run, must not turn again."""
+    steps = steps_of(ctx)
+    if not rounds or loop.max_iterations or not steps.spent():
+        return None
+    return steps.error(f"the loop {loop.name!r} has turned {rounds} times and was about to turn again")

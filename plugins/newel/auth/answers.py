@@ -114,17 +114,18 @@ def _is_sealed(value: object) -> bool:
     return not rest and isinstance(sealed, Mapping) and sealed.keys() == {"authType"}
 
 
-async def take_answers(ctx: InvocationContext, responses: Sequence[FunctionResponse]) -> set[str]:
+async def take_answers(ctx: InvocationContext, responses: Sequence[FunctionResponse], *, own: bool = True) -> set[str]:
     """Accept the credentials among `responses` for this invocation; return the ids of the calls that waited for them.
 
-    The request in the session says what an answer is for; the answer itself never does.
+    The request in the session says what an answer is for; the answer itself never does. With `own`, only requests of
+    the running agent count.
     """
     answered = {r.id: r for r in responses if r.name == CREDENTIAL_CALL and r.id}
     if not answered:
         return set()
     call_ids = set()
     recorded, log = settings_of(ctx).recorded, Log(ctx.session.events)
-    for call_id, (position, question) in _requests(ctx, set(answered), own=not recorded).items():
+    for call_id, (position, question) in _requests(ctx, set(answered), own=own and not recorded).items():
         answer = ctx.stash[ANSWERS].pop(call_id, None)
         first = first_answer(log, position, question)
         if not recorded and first is not None and is_acted_on(log, first, question):

@@ -11,7 +11,7 @@ from newel.events.text import text_of
 from newel.questions.question import Kind, Question, open_questions
 from newel.runners.arguments import check_message
 from newel.runners.in_memory_runner import InMemoryRunner
-from newel_kernel import BaseAgent, ConfigurationError, Log, NewelError
+from newel_kernel import BaseAgent, ConfigurationError, Event, Log, NewelError
 from newel_types import Content, Part
 
 _USER, _SESSION = "user", "run"
@@ -25,6 +25,10 @@ class RunnerOptions(TypedDict, total=False):
     app_name: str
     plugins: Sequence[object]
     distribution: str | None
+
+
+class NoAnswerError(NewelError):
+    """The run ended without a text, and its last error event says why."""
 
 
 class Waiting(NewelError):
@@ -78,12 +82,14 @@ def _run(agent: BaseAgent, message: object, options: RunnerOptions, stores: Mapp
 
 async def _answer(agent: BaseAgent, message: object, options: RunnerOptions, stores: Mapping[str, object]) -> str:
     texts: list[str] = []
+    failure: Event | None = None
     async with InMemoryRunner(agent, **options) as runner:
         for name, store in stores.items():
             setattr(runner, name, store)
         run_events = runner.run_async(user_id=_USER, session_id=_SESSION, new_message=message)
         async with aclosing(run_events) as events:
             async for event in events:
+                failure = event if event.sparse_values and event.error_code else failure
                 if event.is_final_response():
                     texts.append(text_of(event.content))
         session = await runner.session_service.get_session(app_name=runner.app_name, user_id=_USER, session_id=_SESSION)
@@ -91,6 +97,8 @@ async def _answer(agent: BaseAgent, message: object, options: RunnerOptions, sto
     questions = open_questions(Log(session.events)) if session is not None else []
     if any(question.kind is not Kind.RESULT or not text for question in questions):
         raise Waiting(questions, agent, options, {name: getattr(runner, name) for name in _STORES})
+    if not text and failure is not None:  # silence would look like an answer
+        raise NoAnswerError(f"{failure.author}: {failure.error_code}: {failure.error_message}")
     return text
 
 

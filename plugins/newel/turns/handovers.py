@@ -27,7 +27,12 @@ def handed_over(agent: BaseAgent, ctx: InvocationContext) -> BaseAgent | None:
 
 def transferred_to(agent: BaseAgent, ctx: InvocationContext) -> BaseAgent | None:
     """The agent that `agent` handed over to, if the last word was not `agent`'s own."""
-    events = full_invocation(ctx).get_events(current_invocation=True, current_branch=True)
+    root = agent.root_agent
+    events = [  # what others have appended is nobody's word
+        event
+        for event in full_invocation(ctx).get_events(current_invocation=True, current_branch=True)
+        if event.author == "user" or root.find_agent(event.author) is not None
+    ]
     if not events:
         return None
     latest = events[-1]

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable, Mapping
 
+from pydantic import BaseModel
+
 from newel import turns
 from newel.turns.pauses import waits
 from newel.turns.resumption import answering, enter, leave
 from newel.turns.routing import messages
+from newel.turns.steps import Settings
 from newel.turns.transfers import transfer
 from newel_kernel import BaseTool, Epilogue, Event, InvocationContext, TurnPolicy, hookimpl
 
@@ -18,6 +21,12 @@ from newel_kernel import BaseTool, Epilogue, Event, InvocationContext, TurnPolic
 def interrupted(ctx: InvocationContext, tools: Mapping[str, BaseTool]) -> Awaitable[Iterable[Event]]:
     """See `interruption.finish_calls`."""
     return turns.finish_calls(ctx, tools)
+
+
+@hookimpl
+def register_settings() -> type[BaseModel]:
+    """The class of the plugin's settings."""
+    return Settings
 
 
 @hookimpl

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import aclosing
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, PrivateAttr
 
@@ -15,7 +16,15 @@ from newel.workflow.binding import Binding, Source
 from newel.workflow.coercion import carried
 from newel.workflow.context import Run
 from newel_kernel import Event
-from newel_types import ATOMS, Content
+from newel_types import ATOMS, Content, deferred, late
+
+if TYPE_CHECKING:
+    from newel_types import AuthConfig
+else:
+    AuthConfig = late("auth:AuthConfig")
+
+#: Few nodes need a credential.
+_missing_credential = deferred("newel.workflow.node_auth", "missing_credential")
 
 
 class FunctionNode(BaseNode):
@@ -29,7 +38,8 @@ class FunctionNode(BaseNode):
 
     func: Callable[..., object]
     parameter_binding: Source = "state"
-    auth_config: object = None
+    #: The credential that a run needs: it asks the user for it first, and `ctx.get_auth_response(config)` gives it.
+    auth_config: AuthConfig | None = None
 
     _binding: Binding = PrivateAttr()
     _in_place: bool = PrivateAttr()
@@ -52,6 +62,10 @@ class FunctionNode(BaseNode):
             raise ValueError(f"FunctionNode needs a name: {function!r} has no __name__ of its own; pass name=...")
         fields.setdefault("description", inspect.getdoc(function) if hasattr(function, "__name__") else "")
         fields["description"] = fields["description"] or ""
+        if fields.get("auth_config") is not None and not fields.setdefault("rerun_on_resume", True):
+            raise ValueError(
+                f"node {name!r} has an auth_config, so it runs again with the answer: rerun_on_resume=True"
+            )
         super().__init__(name=name, retry_config=retry_config, **fields, **{"func": function})
 
     def model_post_init(self, context: object, /) -> None:
@@ -62,7 +76,7 @@ class FunctionNode(BaseNode):
         call = getattr(self.func, "func", call)
         self._generates = inspect.isgeneratorfunction(call) or inspect.isasyncgenfunction(call)
         waits = inspect.iscoroutinefunction(call) or inspect.isasyncgenfunction(call)
-        self._in_place = not waits and not self._generates
+        self._in_place = not waits and not self._generates and self.auth_config is None
         hints = self._binding.hints
         if self.input_schema is None and _is_model(hints.get("node_input")):
             self.input_schema = hints["node_input"]
@@ -82,7 +96,7 @@ class FunctionNode(BaseNode):
     @property
     def awaitable(self) -> bool:
         """Whether calling it gives a coroutine, and awaiting that (without a timeout) is all there is to a run."""
-        return not self._in_place and not self._generates and self.timeout is None
+        return not (self._in_place or self._generates) and self.timeout is None and self.auth_config is None
 
     @property
     def __newel_starts_nodes__(self) -> bool:
@@ -100,6 +114,12 @@ class FunctionNode(BaseNode):
         return run.take(carried(result))
 
     async def __newel_events__(self, run: Run) -> AsyncGenerator[Event, None]:
+        if (
+            self.auth_config is not None
+            and (question := await _missing_credential()(run, self.auth_config)) is not None
+        ):
+            yield run.stamp(question)
+            return
         result = self._binding.call(run)
         if self._generates and isinstance(result, (AsyncGenerator, Generator)):
             async for event in self._yielded(run, result):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
+from newel.turns.steps import StepLimitError
 from newel.workflow._base_node import START_NAME
 from newel.workflow._graph import Graph
 from newel.workflow.joins import Joins
@@ -12,6 +13,8 @@ from newel.workflow.node_run import NodeRun
 from newel.workflow.outputs import Outputs
 from newel.workflow.place import sub_branch_of
 from newel.workflow.step import Step
+from newel.workflow.unmatched import unmatched
+from newel_kernel import Event
 
 
 class Agenda:
@@ -25,6 +28,7 @@ class Agenda:
         "_meeting",
         "_outputs",
         "busy",
+        "notices",
         "open_questions",
         "ready",
         "steps",
@@ -44,6 +48,8 @@ class Agenda:
         self.busy: set[str] = set()
         #: The ids of the questions of the nodes that wait.
         self.open_questions: list[str] = []
+        #: What is to be told before the graph goes on: of routes that no edge has, or that it must not turn again.
+        self.notices: list[Event | StepLimitError] = []
 
     def start(self, node_input: object) -> None:
         """Trigger the first nodes; then replay the journal."""
@@ -61,13 +67,13 @@ class Agenda:
                 waiting[run.place.path] = run
             ended_run = waiting.pop(path, None)
             if ended_run is not None and self.recall(ended_run):
-                self.complete(ended_run)
+                self.complete(ended_run, recalled=True)
         self.ready.extendleft(reversed(waiting.values()))
         left: list[NodeRun] = []
         while self.ready:
             run = self.ready.popleft()
             if self.recall(run):
-                self.complete(run)
+                self.complete(run, recalled=True)
             else:
                 left.append(run)
         self.ready.extend(left)
@@ -80,8 +86,8 @@ class Agenda:
         """Let `run` wait for another run of its node, after which it is ready again."""
         self._later.setdefault(run.node.name, deque()).append(run)
 
-    def complete(self, run: NodeRun) -> None:
-        """Note the end of a run, and trigger what follows."""
+    def complete(self, run: NodeRun, *, recalled: bool = False) -> None:
+        """Note the end of a run, and trigger what follows; `recalled`: it ran before, and its steps do not count."""
         name, outcome = run.node.name, run.outcome
         if outcome.interrupts:
             self.busy.add(name)
@@ -94,13 +100,17 @@ class Agenda:
         if outcome.output is None and run.node.wait_for_output:
             return
         if not run.place.terminal:
-            self._follow(self.steps[name], outcome.output, outcome.route, run.place.branch)
+            self._follow(self.steps[name], outcome.output, outcome.route, run.place.branch, recalled=recalled)
         elif outcome.produced:
             self._outputs.add(name, outcome.output)
 
-    def _follow(self, step: Step, output: object, route: object, branch: str | None) -> None:
+    def _follow(self, step: Step, output: object, route: object, branch: str | None, *, recalled: bool = False) -> None:
         """Trigger what follows a node; several get a sub-branch each."""
         targets = step.following(route)
+        if not recalled and (not targets or not self._may_turn(step, targets)):
+            if not targets and (notice := unmatched(step, route, self._around)) is not None:
+                self.notices.append(notice)
+            return
         several = len(targets) > 1
         for target in targets:
             if not target.node._requires_all_predecessors:
@@ -109,6 +119,27 @@ class Agenda:
             joined = self._joins.arrive(target, step.name, output, branch)
             if joined is not None:
                 self._trigger(target, *joined, False)
+
+    def tell(self) -> list[Event]:
+        """The notices; raises StepLimitError if the graph must not go on."""
+        notices = self.notices
+        self.notices = []
+        events = [one for one in notices if isinstance(one, Event)]
+        for one in notices:
+            if isinstance(one, StepLimitError):
+                raise one
+        return events
+
+    def _may_turn(self, step: Step, targets: list[Step]) -> bool:
+        """Count the steps; False, and it is to be told, if one of them would run again although all steps are spent."""
+        taken = self._around.tree.steps
+        again = next((one.name for one in targets if self._counts.get(one.name)), None) if taken.spent() else None
+        if again is not None:
+            what = f"the edge {step.name} -> {again} of the graph {self._around.node.name!r} was about to turn again"
+            self.notices.append(taken.error(f"{what}: {again!r} has run {self._counts[again]} times"))
+            return False
+        taken.taken += len(targets)
+        return True
 
     def _trigger(self, step: Step, node_input: object, branch: str | None, sub_branch: bool) -> None:
         around = self._around

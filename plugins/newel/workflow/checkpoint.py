@@ -23,8 +23,8 @@ class Checkpoint:
             self.silent = True
 
     def pin(self, event: Event) -> None:
-        """Put the checkpoint onto `event`, which is about to be committed, and begin an empty one."""
-        if not event.partial:
+        """Put the checkpoint onto `event`, which is about to be committed, unless it is empty; begin another."""
+        if self.ended and not event.partial:
             event.node_info.nodes = self.ended
             self.ended, self.silent = {}, False
 

@@ -14,6 +14,12 @@ from newel_kernel import BaseAgent, BaseTool, Json
 def build_node(node_like: object, **changes: Any) -> BaseNode:
     """A node of a node, an agent, a tool, a function or the name START; `changes` are fields of it."""
     changes = {name: value for name, value in changes.items() if value is not None}
+    own_code = isinstance(node_like, FunctionNode) or not isinstance(node_like, (BaseNode, BaseAgent, BaseTool))
+    if "auth_config" in changes and not own_code:
+        raise ValueError(
+            f"auth_config is for a node of a function, not for {type(node_like).__name__} "
+            f"{getattr(node_like, 'name', node_like)!r}: give the config to its tools or toolsets"
+        )
     if isinstance(node_like, BaseNode):
         return _changed(node_like, changes) if changes else node_like
     if isinstance(node_like, BaseAgent):

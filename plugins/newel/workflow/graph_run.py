@@ -54,11 +54,14 @@ class GraphRun:
     async def events(self, node_input: object) -> Events:
         """The events of the nodes, in the order in which they come."""
         agenda, outputs, checkpoint = self._agenda, self._outputs, self._run.tree.checkpoint
+        steps: list[Event] | Events | None
         agenda.start(node_input)
         try:
             while True:
                 running = len(self._tasks) - outputs.waiting
-                if agenda.ready and (self._limit is None or running < self._limit):
+                if agenda.notices:
+                    steps = agenda.tell()
+                elif agenda.ready and (self._limit is None or running < self._limit):
                     run = agenda.ready.popleft()
                     steps = self._begin(run)
                     if steps is None:
@@ -76,8 +79,7 @@ class GraphRun:
                     continue
                 async with aclosing(steps) as events:
                     async for event in events:
-                        if checkpoint.ended:
-                            checkpoint.pin(event)
+                        checkpoint.pin(event)
                         yield event
         finally:
             await self._meeting.close()
@@ -90,7 +92,7 @@ class GraphRun:
             agenda.hold_up(run)
             return _NOTHING
         if run.tree.journal is not None and agenda.recall(run):
-            agenda.complete(run)
+            agenda.complete(run, recalled=True)
             return _NOTHING
         if step.in_place and not self._observed:
             return self._call(step, run)

@@ -10,6 +10,8 @@ from newel.questions.values import Schema
 from newel_kernel import Event, InvocationContext, Key, Log
 from newel_types import Content
 
+#: The error code of the event that tells of a route which no edge has; no node has failed.
+UNMATCHED_ROUTE = "UNMATCHED_ROUTE"
 _JOURNAL: Key[Journal | None] = Key("journal")
 
 
@@ -57,7 +59,7 @@ class Journal:
         record.scopes.add(event.isolation_scope)
         if event.content is not None:
             record.message = event
-        if event.error_code and event.content is None:
+        if event.error_code and event.content is None and event.error_code != UNMATCHED_ROUTE:
             record.output_event = None  # of a failed attempt
         if event.output is not None or info.message_as_output:
             for path in info.output_for or (info.path,):

@@ -11,6 +11,7 @@ from typing import Unpack
 
 from newel.contexts.stash_keys import SECRETS
 from newel.events.request_input import RequestInput
+from newel.turns.steps import StepLimitError
 from newel.workflow._base_node import BaseNode
 from newel.workflow._errors import DynamicNodeFailError, NodeInterruptedError
 from newel.workflow._node_state import COMPLETED, WAITING
@@ -137,7 +138,7 @@ class NodeRun(Emitter):
     def retry_delay(self, failure: Exception) -> float | None:
         """Seconds until the next attempt, if `failure` is followed by one."""
         retry = self.node.retry_config
-        return None if retry is None else retry.delay(failure, self.attempt)
+        return None if retry is None or isinstance(failure, StepLimitError) else retry.delay(failure, self.attempt)
 
     def _masked(self, failure: Exception) -> Exception:
         """`failure` as events, logs and traces may show it: without the secrets that the invocation has handed out."""

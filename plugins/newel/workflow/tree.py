@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from newel.contexts.invocation_context import full_invocation
+from newel.turns.steps import steps_of
 from newel.workflow.checkpoint import Checkpoint
 from newel.workflow.journal import Journal, journal_of
 from newel.workflow.place import Place
@@ -12,13 +13,14 @@ from newel_kernel import Event, InvocationContext, cancellations
 class Tree:
     """The invocation, its journal, and the checkpoint."""
 
-    __slots__ = ("_cancellations", "checkpoint", "invocation", "invocation_id", "journal")
+    __slots__ = ("_cancellations", "checkpoint", "invocation", "invocation_id", "journal", "steps")
 
     def __init__(self, invocation: InvocationContext) -> None:
         self.invocation = full_invocation(invocation)
         self.invocation_id = invocation.invocation_id
         self.journal: Journal | None = journal_of(invocation)
         self.checkpoint = Checkpoint()
+        self.steps = steps_of(invocation)
         #: Cancellations of the task from before the graph ran: they are not the graph's.
         self._cancellations = cancellations()
 
