@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from itertools import islice
+from typing import ClassVar
 
 from newel.agents import base_agent
+from newel.agents.escalation import escalates, is_loop, leads_out_of, since_checkpoint
 from newel.contexts.invocation_context import InvocationContext, full_invocation
 from newel.turns.pauses import pauses
 from newel.turns.steps import StepLimitError, failure_event, steps_of
@@ -25,7 +27,12 @@ class LoopAgentState(base_agent.BaseAgentState):
 
 
 class LoopAgent(base_agent.BaseAgent):
-    """Runs `sub_agents` in rounds until one escalates or `max_iterations` rounds are done."""
+    """Runs `sub_agents` in rounds until one escalates or `max_iterations` rounds are done.
+
+    An escalation ends the innermost loop; with the name of a loop further out as `actions.route`, that one.
+    """
+
+    __newel_is_loop__: ClassVar[bool] = True
 
     max_iterations: int | None = None
 
@@ -50,7 +57,7 @@ class LoopAgent(base_agent.BaseAgent):
                 resuming = False
                 async with aclosing(agent.run_async(ctx)) as events:
                     async for event in events:
-                        leave = _escalates(ctx, event) or leave  # before a loop around this one sees the event
+                        leave = _escalates(self, ctx, event) or leave  # before a loop around this one sees the event
                         yield event
                 if pauses(ctx):
                     return
@@ -66,11 +73,7 @@ class LoopAgent(base_agent.BaseAgent):
 
 def _take_up(loop: LoopAgent, ctx: InvocationContext) -> bool:
     """Forget the checkpoints of earlier rounds, which the log also holds; return whether this round escalated."""
-    since: list[Event] = []
-    for event in reversed(ctx.get_events(current_invocation=True)):
-        if event.author == loop.name and (a := event.touched_actions) is not None and a.agent_state is not None:
-            break
-        since.append(event)
+    since = list(since_checkpoint(loop, ctx))
     begun = {event.author for event in since}
     for agent in islice(subtree(loop), 1, None):
         if agent.name not in begun:
@@ -79,11 +82,11 @@ def _take_up(loop: LoopAgent, ctx: InvocationContext) -> bool:
 
 
 def _is_exited_by(loop: LoopAgent, event: Event) -> bool:
-    """Whether `event` escalates out of this loop, and not out of one inside it."""
-    if (actions := event.touched_actions) is None or not actions.escalate:
+    """Whether `event` escalates out of this loop, and no loop inside answers it."""
+    if not escalates(event):
         return False
     agent = loop.find_sub_agent(event.author)
-    while agent is not None and agent is not loop and not isinstance(agent, LoopAgent):
+    while agent is not None and agent is not loop and (not is_loop(agent) or leads_out_of(agent, event)):
         agent = agent.parent_agent
     return agent is loop
 
@@ -99,15 +102,12 @@ def _position(loop: LoopAgent, ctx: InvocationContext, state: LoopAgentState | N
     return state.times_looped, index, True
 
 
-def _escalates(ctx: InvocationContext, event: Event) -> bool:
+def _escalates(loop: LoopAgent, ctx: InvocationContext, event: Event) -> bool:
     """Whether `event` ends this loop: it escalates, and no loop inside has answered it."""
-    actions = event.touched_actions
-    if actions is None or not actions.escalate:
+    if not escalates(event) or event.id in (answered := ctx.stash[_ANSWERED]):
         return False
-    answered = ctx.stash[_ANSWERED]
-    if event.id in answered:
-        return False
-    answered.add(event.id)
+    if not leads_out_of(loop, event):
+        answered.add(event.id)
     return True
 
 

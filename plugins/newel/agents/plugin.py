@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pydantic import BaseModel
+
 from newel.agents import kinds
 from newel.agents.kinds import AgentType
+from newel.agents.settings import Settings
 from newel_kernel import Descriptor, Kind, hookimpl
 from newel_types import deferred
 
@@ -15,6 +18,12 @@ _TYPES = {
     "LoopAgent": deferred("newel.agents.loop_agent", "LoopAgent"),
     "ParallelAgent": deferred("newel.agents.parallel_agent", "ParallelAgent"),
 }
+
+
+@hookimpl
+def register_settings() -> type[BaseModel]:
+    """The class of the plugin's settings."""
+    return Settings
 
 
 @hookimpl

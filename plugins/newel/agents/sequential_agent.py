@@ -7,6 +7,7 @@ from contextlib import aclosing
 
 from newel import live
 from newel.agents import base_agent
+from newel.agents.escalation import leads_out_of, since_checkpoint
 from newel.contexts.invocation_context import full_invocation
 from newel.turns.pauses import pauses
 from newel_kernel import Event, InvocationContext
@@ -26,7 +27,8 @@ class SequentialAgent(base_agent.BaseAgent):
         state = self._load_agent_state(ctx, SequentialAgentState)
         names = [agent.name for agent in self.sub_agents]
         start = names.index(state.current_sub_agent) if state and state.current_sub_agent in names else 0
-        for index, agent in enumerate(self.sub_agents[start:], start):
+        left = state is not None and any(leads_out_of(self, one) for one in since_checkpoint(self, ctx))
+        for index, agent in enumerate(() if left else self.sub_agents[start:], start):
             resuming = state is not None and index == start
             if resuming and ctx.end_of_agents.get(agent.name):
                 continue
@@ -36,8 +38,11 @@ class SequentialAgent(base_agent.BaseAgent):
             async with aclosing(agent.run_async(ctx)) as events:
                 async for event in events:
                     yield event
+                    left = left or leads_out_of(self, event)
             if pauses(ctx):
                 return
+            if left:
+                break
         if ctx.is_resumable and self.sub_agents:
             ctx.set_agent_state(self.name, end_of_agent=True)
             yield self._create_agent_state_event(ctx)

@@ -311,10 +311,22 @@ class Runner(KernelRunner):
             events=events,
         )
 
-    async def rewind_async(self, *, user_id: str, session_id: str, rewind_before_invocation_id: str) -> None:
-        """Take the session back to before an invocation: what it and later ones said, wrote and saved is undone."""
+    async def rewind_async(
+        self,
+        *,
+        user_id: str,
+        session_id: str,
+        rewind_before_invocation_id: str,
+        run_config: KernelRunConfig | None = None,
+    ) -> None:
+        """Take the session back to before an invocation: what it and later ones said, wrote and saved is undone.
+
+        Of `run_config` only the metadata applies: the event of the rewind bears it.
+        """
         async with self.session_in_use(user_id, session_id) as session:
             event = await sessions.rewind_event(session, rewind_before_invocation_id, self.artifact_service)
+            if run_config is not None and run_config.custom_metadata:
+                event.custom_metadata = {**run_config.custom_metadata, **(event.custom_metadata or {})}
             await self.session_service.append_event(session, event)
 
     async def compact_async(self, *, user_id: str, session_id: str, keep: int = 0) -> Event | None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from newel.tools.authenticated_function_tool import AuthenticatedFunctionTool as AuthenticatedFunctionTool
     from newel.tools.base_authenticated_tool import BaseAuthenticatedTool as BaseAuthenticatedTool
     from newel.tools.example_tool import ExampleTool as ExampleTool
+    from newel.tools.exit_loop_tool import ExitLoopTool as ExitLoopTool
     from newel.tools.exit_loop_tool import exit_loop as exit_loop
     from newel.tools.function_tool import FunctionTool as FunctionTool
     from newel.tools.get_user_choice_tool import get_user_choice_tool
@@ -75,6 +76,7 @@ _WHERE = {
     "adapt_tool": "newel.tools.kinds",
     "code_execution": "newel.tools.server_tools",
     "enterprise_web_search": "newel.tools.server_tools:enterprise_web_search_tool",
+    "ExitLoopTool": "newel.tools.exit_loop_tool",
     "exit_loop": "newel.tools.exit_loop_tool",
     "get_user_choice": "newel.tools.get_user_choice_tool:get_user_choice_tool",
     "google_maps_grounding": "newel.tools.server_tools",
