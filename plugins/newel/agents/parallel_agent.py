@@ -32,8 +32,9 @@ class ParallelAgent(base_agent.BaseAgent):
             yield self._create_agent_state_event(ctx)
         waiting = [a for a in self.sub_agents if not (escalated or ctx.end_of_agents.get(a.name))]
         branches = [_branch(self, ctx, agent) for agent in waiting]
-        siblings = [Sibling(a.run_async(view), view.branch) for a, view in zip(waiting, branches, strict=True)]
-        async with aclosing(merge_streams([sibling.run() for sibling in siblings])) as events:
+        streams = [agent.run_async(view) for agent, view in zip(waiting, branches, strict=True)]
+        siblings = [Sibling(one, view.branch) for one, view in zip(streams, branches, strict=True)] if stops else []
+        async with aclosing(merge_streams([one.run() for one in siblings] if stops else streams)) as events:
             async for event in events:
                 if stops and escalates(event):
                     escalated = True

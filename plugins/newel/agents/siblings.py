@@ -28,20 +28,22 @@ class Sibling:
     async def run(self) -> Events:
         """Its events, until it ends or is stopped."""
         self._task = asyncio.current_task()
+        if self._stopped:
+            return
         async with aclosing(self._events) as events:
-            while not self._stopped:
-                self._is_working = True
-                try:
-                    event = await anext(events)
-                except StopAsyncIteration:
-                    return
-                except asyncio.CancelledError:
-                    if not self._stopped or (self._task is not None and self._task.uncancel() > 0):
-                        raise
-                    return
-                finally:
+            self._is_working = True
+            try:
+                async for event in events:
                     self._is_working = False
-                yield event
+                    yield event
+                    if self._stopped:
+                        return
+                    self._is_working = True
+            except asyncio.CancelledError:
+                if not self._stopped or not self._is_working or (self._task and self._task.uncancel() > 0):
+                    raise
+            finally:
+                self._is_working = False
 
     def stop(self) -> None:
         """End it, before its next event."""

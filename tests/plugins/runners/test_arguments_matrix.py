@@ -40,6 +40,7 @@ ELSEWHERE = {
     "fork_session": {"new_session_id": "tests/plugins/sessions", "events": "tests/plugins/sessions"},
     "delete_session": {},
     "start": {},
+    "steer": {},
     "run": {},
     "run_async": {"abort_signal": "tests/plugins/runners/test_abort.py"},
 }
