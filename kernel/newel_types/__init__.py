@@ -119,6 +119,7 @@ _OWN = {
     "cache_metadata": "CacheMetadata",
     "content": "FrozenContent SharedContents freeze thaw",
     "exports": "deferred lazy_exports",
+    "instructions": "own_tools texts_of",
     "lazy_field": "FrozenEmptyDict UnmadeFields lazy",
     "records": "ATOMS FrozenError Record as_plain coerce deep_copy forbid_extra record",
     "sparse": "SparseValues set_sparse",

@@ -131,6 +131,8 @@ from newel_types.http import ResourceScope as ResourceScope
 from newel_types.images import ImageConfig as ImageConfig
 from newel_types.images import ImageConfigImageOutputOptions as ImageConfigImageOutputOptions
 from newel_types.images import ProminentPeople as ProminentPeople
+from newel_types.instructions import own_tools as own_tools
+from newel_types.instructions import texts_of as texts_of
 from newel_types.lazy_field import FrozenEmptyDict as FrozenEmptyDict
 from newel_types.lazy_field import UnmadeFields as UnmadeFields
 from newel_types.lazy_field import lazy as lazy

@@ -70,6 +70,8 @@ class Record:
     _plain: ClassVar[type[Any]]
     _frozen: ClassVar[type[Any]]
     _adapter: ClassVar[TypeAdapter[object] | None] = None
+    #: The class of which one object alone may stand for a record, as the only item of a field; by their names.
+    wraps: ClassVar[tuple[str, str]] = ("", "")
     #: True once any object of this process holds unknown fields; until then a dump need not look for them.
     _extras_exist: ClassVar[bool] = False
 
@@ -85,7 +87,7 @@ class Record:
         schema = handler(source)
         # Only Python input can hold a foreign object; JSON stays on pydantic's fast path, where
         # bytes are base64.
-        python = core_schema.no_info_before_validator_function(as_plain, schema)
+        python = core_schema.no_info_before_validator_function(cls._own_form, schema)
         return core_schema.json_or_python_schema(json_schema=schema, python_schema=python)
 
     @classmethod
@@ -95,6 +97,20 @@ class Record:
         own = cls._door().core_schema
         # Wrapped, because a handler looks at a schema's own JSON-schema functions only below the top.
         return handler(core_schema.json_or_python_schema(json_schema=own, python_schema=own))
+
+    @classmethod
+    def _own_form(cls, obj: object) -> Any:
+        """What `obj` is validated as; ValueError for a foreign object of another class, which would lose its values."""
+        if obj.__class__ is dict:
+            return obj
+        name, field = cls.wraps
+        if name and any(base.__name__ == name for base in type(obj).__mro__):
+            return {field: [obj]}
+        plain = as_plain(obj)
+        own = cls._plain.__name__
+        if plain is not obj and all(base.__name__ != own for base in type(obj).__mro__):
+            raise ValueError(f"a {own} is needed, not a {type(obj).__module__}.{type(obj).__name__}")
+        return plain
 
     @classmethod
     def _door(cls) -> TypeAdapter[Any]:
@@ -112,7 +128,7 @@ class Record:
         """An instance from a dict, from an instance (returned unchanged) or from a foreign pydantic object."""
         if isinstance(obj, cls):
             return obj
-        obj = as_plain(obj)
+        obj = cls._own_form(obj)
         try:
             result: Self = cls._door().validate_python(obj)
         except ValidationError as error:

@@ -9,6 +9,7 @@ import sysconfig
 import traceback
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import CodeType
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -135,8 +136,8 @@ def debugging() -> bool:
 def defined_at(function: object) -> str:
     """`` (agent.py:11)``: where a function is defined, or empty if that is not known."""
     function = inspect.unwrap(function) if callable(function) else function
-    code = getattr(getattr(function, "__func__", function), "__code__", None)
-    return f" ({Path(code.co_filename).name}:{code.co_firstlineno})" if code is not None else ""
+    code = getattr(getattr(function, "__func__", function), "__code__", None)  # a mock of a coroutine has a mock of one
+    return f" ({Path(code.co_filename).name}:{code.co_firstlineno})" if type(code) is CodeType else ""
 
 
 def _hidden(names: Mapping[str, object]) -> bool:

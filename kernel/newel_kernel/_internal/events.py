@@ -282,6 +282,6 @@ def as_message(message: object) -> Content:
         return message
     if isinstance(message, str):
         return Content(role="user", parts=[Part(text=message)])
-    if isinstance(message, (Part, list)):
+    if isinstance(message, (Part, list)) or type(message).__name__ == "Part":  # google-genai's, too
         return UserContent(message)
     return coerce(Content, message)  # type: ignore[no-any-return]

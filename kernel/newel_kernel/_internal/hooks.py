@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from newel_kernel._internal.cancellation import cancellation_count, failure_of
 from newel_kernel._internal.contracts.response import LlmResponse
@@ -123,8 +123,8 @@ async def run_round(hook: str, round_: Round, keywords: Mapping[str, object]) ->
 def _checked(answer: object, returns: type[object], one: Bound) -> Any:
     if isinstance(answer, returns):
         return answer
-    if issubclass(returns, Record) and isinstance(answer, BaseModel):  # another library's class of that name
-        with suppress(ValidationError):
+    if issubclass(returns, Record) and isinstance(answer, (BaseModel, Record)):  # another library's class of that name
+        with suppress(ValueError):  # a ValidationError, too
             return returns.model_validate(answer)
     raise HookSignatureError(
         f"{one.owner}: {one.hook} returned {type(answer).__name__}; it must return {returns.__name__} or None"

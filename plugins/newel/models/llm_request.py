@@ -10,7 +10,7 @@ from newel.models.live import LIVE_CONFIG
 from newel.models.references import append_content
 from newel_kernel import BaseTool, Json, Key
 from newel_kernel import LlmRequest as KernelLlmRequest
-from newel_types import Content
+from newel_types import Content, Part, coerce
 
 if TYPE_CHECKING:
     from newel.models.google.context_cache_config import ContextCacheConfig
@@ -78,13 +78,13 @@ class LlmRequest(KernelLlmRequest):
         self.stash[LIVE_CONFIG] = value
 
     @overload
-    def append_instructions(self, instructions: Sequence[str]) -> None: ...
+    def append_instructions(self, instructions: Sequence[object]) -> None: ...
     @overload
-    def append_instructions(self, instructions: Content) -> list[Content]: ...
-    def append_instructions(self, instructions: Sequence[str] | Content) -> list[Content] | None:
+    def append_instructions(self, instructions: Content | Part) -> list[Content]: ...
+    def append_instructions(self, instructions: Sequence[object] | Content | Part) -> list[Content] | None:
         """Add to the system instruction after a blank line; for a Content see `references.append_content`."""
-        if isinstance(instructions, Content):
-            return append_content(self, instructions)
+        if hasattr(instructions, "model_dump"):
+            return append_content(self, coerce(Content, instructions))
         super().append_instructions(instructions)
         return []
 

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any, Self
 from newel_kernel._internal.errors import DuplicateToolError
 from newel_kernel._internal.stash import Stash
 from newel_kernel._internal.values import Json
-from newel_types import Content, FunctionDeclaration, GenerateContentConfig, HttpOptions, Part, SharedContents, Tool
+from newel_types import (
+    Content,
+    FunctionDeclaration,
+    GenerateContentConfig,
+    HttpOptions,
+    Part,
+    SharedContents,
+    Tool,
+    coerce,
+    own_tools,
+    texts_of,
+)
 
 if TYPE_CHECKING:
     from newel_kernel._internal.contracts.tool import BaseTool
@@ -41,7 +52,7 @@ class LlmRequest:
     ) -> None:
         self.model = model
         self.contents: list[Content] = contents if contents is not None else SharedContents()
-        self._config = config
+        self._config = config if config is None else coerce(GenerateContentConfig, config)
         #: Parts of the configuration, until it is put together.
         self._instructions: list[str] = []
         self._declarations: list[FunctionDeclaration] = []
@@ -65,7 +76,7 @@ class LlmRequest:
 
     @config.setter
     def config(self, value: GenerateContentConfig) -> None:
-        self._config = value
+        self._config = coerce(GenerateContentConfig, value)
         for name, text in (self._labels or {}).items():
             self.set_default_label(name, text)
 
@@ -91,9 +102,9 @@ class LlmRequest:
         else:
             self._config.labels.setdefault(name, value)
 
-    def append_instructions(self, instructions: Sequence[str]) -> None:
-        """Add texts to the system instruction, a blank line between."""
-        for text in instructions:
+    def append_instructions(self, instructions: Sequence[object]) -> None:
+        """Add texts, or those of contents and parts, to the system instruction, a blank line between."""
+        for text in texts_of(instructions):
             self.append_instruction(text)
 
     def append_instruction(self, text: str) -> None:
@@ -137,6 +148,7 @@ class LlmRequest:
         if present is None:
             config.tools = [_declaring(declarations)]
             return
+        own_tools(present)
         for entry in present:
             if isinstance(entry, Tool) and entry.function_declarations:
                 entry.function_declarations.extend(declarations)
@@ -171,7 +183,8 @@ def _declaring(declarations: list[FunctionDeclaration]) -> Tool:
 
 
 def _with_text(present: object, text: str) -> Any:
-    if isinstance(present, Content):
-        return Content(role=present.role, parts=[*(present.parts or ()), Part(text=text)])
+    if hasattr(present, "parts"):
+        content: Content = coerce(Content, present)
+        return Content(role=content.role, parts=[*(content.parts or ()), Part(text=text)])
     items = present if isinstance(present, list) else [present]
     return [*items, text]
