@@ -98,7 +98,7 @@ class AgentTool(BaseTool):
         schema = _schema_of(self.agent, "input_schema")
         try:
             if isinstance(schema, type) and issubclass(schema, BaseModel):
-                return schema.model_validate(args).model_dump_json(exclude_none=True), None
+                return schema.model_validate(args).model_dump_json(exclude_none=True, by_alias=True), None
             if schema is not None:
                 return json.dumps(args, ensure_ascii=False), None
         except ValidationError as error:

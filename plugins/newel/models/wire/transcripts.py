@@ -21,6 +21,11 @@ class Transcript:
         self._pieces: list[str] = []
         self._whole = ""
 
+    @property
+    def is_open(self) -> bool:
+        """Whether pieces of it came, and not yet all."""
+        return bool(self._pieces)
+
     def piece(self, text: str | None, language: str | None = None) -> list[LlmResponse]:
         """Add a piece, which may be empty."""
         if not text:

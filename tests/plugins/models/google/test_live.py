@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import itertools
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -16,6 +17,7 @@ from google.genai.types import LiveConnectConfig
 from newel import types
 from newel.models import BaseLlm, BaseLlmConnection, Gemini, LiveCapabilities, LlmRequest, LlmResponse
 from newel.models.google.history import Dialect
+from newel.models.google.live.reading import Reader as GeminiReader
 from newel.models.google.live.sending import Frames
 from newel.models.google.live.setup import setup, supported
 from newel.models.kinds import model_of
@@ -766,3 +768,19 @@ def test_the_server_without_a_script(server: GeminiLiveServer) -> None:
     assert wholes == ["You said: one ", "You said: two "]
     connection: Connection = server.connections[0]
     assert connection.counts["clientContent"] == 2
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(["in 1", "in 2", "out"])))
+def test_a_question_of_pieces_stands_before_its_answer(order: tuple[str, ...]) -> None:
+    """Unless the answer is whole before a word of the question came: then nobody knows that one will come."""
+    reader = GeminiReader("gemini-2.5-flash-live", None, newer=False)
+    messages = {
+        "in 1": {"inputTranscription": {"text": "What time "}},
+        "in 2": {"inputTranscription": {"text": "is it?"}},
+        "out": {"outputTranscription": {"text": "Noon.", "finished": True}},
+    }
+    read = [one for name in order for one in reader.read({"serverContent": messages[name]})]
+    read += reader.read({"serverContent": {"turnComplete": True}})
+    wholes = [one for one in read if not one.partial and (one.input_transcription or one.output_transcription)]
+    sides = ["user" if one.input_transcription else "model" for one in wholes]
+    assert sides == (["user", "model"] if order[0] != "out" else ["model", "user"])

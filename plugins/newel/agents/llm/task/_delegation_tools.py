@@ -97,7 +97,7 @@ class DelegationTool(BaseTool):
     def validated(self, args: Json) -> Json:
         """The arguments, validated by the input schema; wrong ones raise pydantic's ValidationError or a ValueError."""
         if isinstance(self._schema, type) and issubclass(self._schema, BaseModel):
-            return self._schema.model_validate(args).model_dump(mode="json")
+            return self._schema.model_validate(args).model_dump(mode="json", by_alias=True)
         if self._schema is None and not isinstance(args.get("request"), str):
             raise ValueError("`request` must be a string that describes the task")
         if self._schema is None and (unknown := args.keys() - {"request"}):

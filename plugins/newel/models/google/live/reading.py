@@ -144,7 +144,8 @@ class Reader:
                 out += self._heard.finish() if input_.finished else ()
         if output is not None:
             out += self._spoken.piece(output.text, output.language_code)
-            out += self._spoken.finish() if output.finished else ()
+            if output.finished and not self._heard.is_open:  # else it waits for the user's words, which came before
+                out += self._spoken.finish()
         if content.interrupted or content.turn_complete or content.generation_complete:
             out += self._heard.finish()
             out += self._spoken.finish()
