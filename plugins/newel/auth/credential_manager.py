@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from weakref import WeakValueDictionary
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
 from newel.auth import providers
 from newel.auth.auth_handler import AuthHandler
 from newel.auth.base_auth_provider import BaseAuthProvider
+from newel.auth.credential_service import renewal
+from newel.auth.credential_service.base_credential_service import BaseCredentialService
 from newel.auth.environment import from_environment
 from newel.auth.errors import CredentialExchangeError, CredentialRefresherError
 from newel.auth.exchanger.base_credential_exchanger import BaseCredentialExchanger
@@ -21,18 +23,17 @@ from newel.auth.refresher.credential_refresher_registry import CredentialRefresh
 from newel.auth.secrecy import remember
 from newel.auth.settings import settings_of
 from newel.auth.stash_keys import CONSENTS, FAILURES, STORED, UNEXCHANGED
-from newel.auth.token_endpoint import grant_of, policy_of, seconds_left
-from newel.connections import PerLoop
+from newel.auth.token_endpoint import LEEWAY, grant_of, policy_of, seconds_left
 from newel.contexts.context import CallbackContext
 from newel.contexts.stash_keys import CREDENTIALS
+from newel_kernel import seam
 from newel_types import AuthConfig, AuthCredential, AuthCredentialTypes, AuthScheme, OAuthGrantType
 
 logger = logging.getLogger(__name__)
 
+#: Where the exchanger lives that leaves a credential with a token alone.
+_BUILT_IN = "newel.auth.exchanger.oauth2_credential_exchanger"
 _CONSENTED = (AuthCredentialTypes.OAUTH2, AuthCredentialTypes.OPEN_ID_CONNECT)
-_Locks = WeakValueDictionary[tuple[str, str, str], asyncio.Lock]
-#: One lock for each credential of a user: two renewals at once would spend one refresh token twice.
-_locks: PerLoop[_Locks] = PerLoop(_Locks)
 
 
 class CredentialManager:
@@ -91,11 +92,73 @@ class CredentialManager:
             context.get_invocation_context().stash[CONSENTS][self._auth_config.credential_key] = credential
             credential = None
         if credential is None:
-            async with self._lock(context):
-                credential = await self._resolve(context)
+            credential = await self._ready(context) or await self._renewed(context)
         if credential is not None:
             remember(context, credential)
         return credential
+
+    async def _ready(self, context: CallbackContext) -> AuthCredential | None:
+        """The credential of this invocation, or of the store, that needs neither an exchange nor a renewal.
+
+        It is not waited for: a renewal that is stuck elsewhere stops nobody whose token is valid.
+        """
+        config, ctx = self._auth_config, context.get_invocation_context()
+        key = config.credential_key or ""
+        if key in ctx.stash[FAILURES] or (key not in ctx.stash[STORED] and key in ctx.stash[CREDENTIALS]):
+            return None
+        known = ctx.stash[CREDENTIALS].get(key)
+        if known is None and ctx.credential_service is not None and not ctx.stash[UNEXCHANGED].get(key):
+            if _is_ready(config.raw_auth_credential):
+                return None
+            known = await context.load_credential(config)
+        if known is None or known.auth_type not in _CONSENTED or not _has_token(known):
+            return None
+        refresher = self._refreshers.get_refresher(known.auth_type) or refresher_of(ctx.composition, known.auth_type)
+        seconds = seconds_left(known.oauth2) if known.oauth2 is not None else None
+        if (seconds is not None and seconds < LEEWAY) or refresher is None or self._exchanges(known, context):
+            return None
+        if await refresher.is_refresh_needed(known, config.auth_scheme):
+            return None
+        ctx.stash[CREDENTIALS][key] = known
+        ctx.stash[STORED].add(key)
+        return known
+
+    def _exchanges(self, credential: AuthCredential, context: CallbackContext) -> bool:
+        """Whether an exchanger may want a credential that has a token."""
+        kind, chains = credential.auth_type, context.get_invocation_context().composition
+        exchanger = self._exchangers.get_exchanger(kind) or exchanger_of(chains, kind)
+        return exchanger is not None and type(exchanger).__module__ != _BUILT_IN
+
+    async def _renewed(self, context: CallbackContext) -> AuthCredential | None:
+        """The credential, renewed if need be by one caller at a time.
+
+        What a cancelled caller has begun goes on without it: a provider that has spent the old refresh token has
+        given a new one, which must be saved.
+        """
+        right = AsyncExitStack()
+        await right.enter_async_context(self._renewal(context))
+        work = seam.spawn(self._resolve_alone(right, context), name="renewal of a credential")
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            work.add_done_callback(_report)
+            raise
+
+    async def _resolve_alone(self, right: AsyncExitStack, context: CallbackContext) -> AuthCredential | None:
+        async with right:
+            credential = await self._resolve(context)
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise asyncio.CancelledError  # the loop ends; what was got is saved
+        return credential
+
+    def _renewal(self, context: CallbackContext) -> AbstractAsyncContextManager[None]:
+        """The sole right to renew the credential: the store's, if it has one, else this process's."""
+        service = context.get_invocation_context().credential_service
+        if isinstance(service, BaseCredentialService):
+            return service.renewal(self._auth_config, context)
+        key = (context.session.app_name, context.user_id, self._auth_config.credential_key or "")
+        return renewal.shared.hold(key)
 
     async def _resolve(self, context: CallbackContext) -> AuthCredential | None:
         config, ctx = self._auth_config, context.get_invocation_context()
@@ -108,20 +171,31 @@ class CredentialManager:
         settings = settings_of(context)
         offered = await with_end_points(config.auth_scheme, policy_of(settings))
         scheme = chosen(config, offered, recorded=settings.recorded)
-        if answer is not None:
+        stored = await context.load_credential(config) if ctx.credential_service is not None else None
+        is_copy = answer is not None and ctx.credential_service is not None and key in ctx.stash[STORED]
+        if answer is not None and not (is_copy and answer.auth_type in _CONSENTED):
             return await self._take("answer", answer, scheme, context)
-        if ctx.credential_service is not None and (stored := await context.load_credential(config)) is not None:
-            if (usable := await self._take("store", stored, scheme, context)) is not None:
-                return usable
-            other = await context.load_credential(config)
-            if other is not None and other != stored:  # another process has renewed it in the meantime
-                return await self._take("store", other, scheme, context)
-            await self._save(None, context)
+        if stored is None:
+            ctx.stash[CREDENTIALS].pop(key, None)  # somebody else has found it to be of no use, or deleted it
+        if stored is not None and (usable := await self._take_stored(stored, scheme, context)) is not None:
+            return usable
         variable = from_environment(config, settings)
         if variable is not None and (usable := await self._take("environment", variable, scheme, context)) is not None:
             return usable
         app_credential = self._app_credential(scheme)
         return await self._take("app", app_credential, scheme, context) if app_credential is not None else None
+
+    async def _take_stored(
+        self, stored: AuthCredential, scheme: AuthScheme, context: CallbackContext
+    ) -> AuthCredential | None:
+        """The stored credential, usable; one that is of no use is deleted, but never what was saved in its place."""
+        if (usable := await self._take("store", stored, scheme, context)) is not None:
+            return usable
+        other = await context.load_credential(self._auth_config)
+        if other is not None and other != stored:
+            return await self._take("store", other, scheme, context)
+        await self._save(None, context)
+        return None
 
     async def _take(
         self, source: str, credential: AuthCredential, scheme: AuthScheme, context: CallbackContext
@@ -190,9 +264,11 @@ class CredentialManager:
             return None
         return None if kind in _CONSENTED and not _has_token(credential) else credential
 
-    def _lock(self, context: CallbackContext) -> asyncio.Lock:
-        key = (context.session.app_name, context.user_id, self._auth_config.credential_key or "")
-        return _locks.get().setdefault(key, asyncio.Lock())
+
+def _report(work: asyncio.Task[AuthCredential | None]) -> None:
+    """Log the failure of a renewal whose caller was cancelled."""
+    if not work.cancelled() and (error := work.exception()) is not None:
+        logger.warning("a renewal that nobody waits for any more has failed: %s", type(error).__name__)
 
 
 async def _renew(refresher: BaseCredentialRefresher, credential: AuthCredential, scheme: AuthScheme) -> AuthCredential:

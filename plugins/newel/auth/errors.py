@@ -46,3 +46,7 @@ class AuthConfigError(ConfigurationError):
 
 class CredentialStoreError(CredentialError):
     """The stored credentials cannot be read or written."""
+
+
+class RenewalWaitError(CredentialError):
+    """Another caller renews the credential, and has not finished in time."""

@@ -9,21 +9,29 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from newel.auth.completion import to_completion
 from newel.auth.credential_service.base_credential_service import BaseCredentialService
 from newel.auth.credential_service.expiry import is_over
 from newel.auth.credential_service.in_memory_credential_service import place_of
 from newel.auth.credential_service.key_ring import cipher_of, require_private
+from newel.auth.credential_service.renewal import attempt
 from newel.auth.errors import CredentialStoreError
 from newel.auth.secrecy import remember
 from newel.contexts.context import CallbackContext
 from newel_kernel import FeatureUnavailableError, Json, seam
 from newel_types import AuthConfig, AuthCredential
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 #: How long a writer waits for another writer, in seconds.
 PATIENCE = 30.0
@@ -57,7 +65,28 @@ class EncryptedFileCredentialService(BaseCredentialService):
         """Store the exchanged credential; None deletes the stored one."""
         credential = auth_config.exchanged_auth_credential
         entry = credential.model_dump(mode="json", by_alias=True, exclude_none=True) if credential is not None else None
-        await asyncio.to_thread(self._change, _name(auth_config, callback_context), entry)
+        await to_completion(partial(self._change, _name(auth_config, callback_context), entry))
+
+    @asynccontextmanager
+    async def renewal(self, auth_config: AuthConfig, callback_context: CallbackContext) -> AsyncIterator[None]:
+        """The sole right to renew the credential, among all processes that share the file.
+
+        Each credential has a lock of its own, which the system takes from a process that dies.
+        """
+        async with super().renewal(auth_config, callback_context):
+            lock = self._renewal_lock(_name(auth_config, callback_context))
+            await attempt(partial(_acquired, lock), PATIENCE)
+            try:
+                yield
+            finally:
+                lock.release()
+
+    def _renewal_lock(self, name: str) -> BaseFileLock:
+        from filelock import FileLock  # noqa: PLC0415 - an optional library
+
+        folder = self._path.with_name(f"{self._path.name}.renewals")
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return FileLock(folder / sha256(name.encode()).hexdigest()[:32], timeout=0, mode=0o600, thread_local=False)
 
     def rotate(self) -> None:
         """Write the file again with the first key; the others are no longer needed for it."""
@@ -126,6 +155,16 @@ class EncryptedFileCredentialService(BaseCredentialService):
             yield
         finally:
             lock.release()
+
+
+def _acquired(lock: BaseFileLock) -> bool:
+    from filelock import Timeout  # noqa: PLC0415 - an optional library
+
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        return False
+    return True
 
 
 def _name(auth_config: AuthConfig, context: CallbackContext) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
+from functools import partial
 from typing import Self
 
+from newel.auth.completion import to_completion
 from newel.auth.errors import AuthConfigError, CredentialExchangeError
 from newel.auth.exchanger.base_credential_exchanger import BaseCredentialExchanger, ExchangeResult
 from newel.auth.settings import Settings
@@ -59,9 +60,8 @@ class OAuth2CredentialExchanger(BaseCredentialExchanger):
         client = client_of(oauth2, self._policy, url)
         grant = "authorization_code" if "code" in values else "client_credentials"
         fields = {name: value for name, value in values.items() if value}
-        tokens = await asyncio.to_thread(
-            request_token, url, lambda: client.fetch_token(url, grant_type=grant, **fields)
-        )
+        ask = partial(client.fetch_token, url, grant_type=grant, **fields)
+        tokens = await to_completion(partial(request_token, url, ask), keep=True)
         exchanged = with_tokens(oauth2, tokens)
         check_id_token(exchanged, url)
         return ExchangeResult(credential.model_copy(update={"oauth2": exchanged}), True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 from typing import Self
 
+from newel.auth.completion import to_completion
 from newel.auth.errors import CredentialRefresherError
 from newel.auth.refresher.base_credential_refresher import BaseCredentialRefresher
 from newel.auth.settings import Settings
@@ -45,7 +46,6 @@ class OAuth2CredentialRefresher(BaseCredentialRefresher):
             raise CredentialRefresherError("the credential has expired and has no refresh token", "no_refresh_token")
         url = token_url(auth_scheme)
         client = client_of(oauth2, self._policy, url)
-        tokens = await asyncio.to_thread(
-            request_token, url, lambda: client.refresh_token(url, oauth2.refresh_token), CredentialRefresherError
-        )
+        ask = partial(client.refresh_token, url, oauth2.refresh_token)
+        tokens = await to_completion(partial(request_token, url, ask, CredentialRefresherError), keep=True)
         return auth_credential.model_copy(update={"oauth2": with_tokens(oauth2, tokens)})
