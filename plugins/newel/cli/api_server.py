@@ -8,8 +8,11 @@ from typing import Any
 import click
 
 from newel.cli.conversation import store_uri
+from newel.cli.server_guards import GUARD_OPTIONS, guards_of
 from newel.cli.startup import composition_of
 from newel.server.options import Options
+from newel.server.security.guards import check_address
+from newel.server.settings import Settings
 from newel_kernel import FeatureUnavailableError
 from newel_types import deferred
 
@@ -20,6 +23,7 @@ _serve = deferred("newel.server.process", "serve")
 def server_options(command: Function) -> Function:
     """Declare the argument and the options of a server."""
     for decorate in (
+        *GUARD_OPTIONS,
         click.option("--reload", is_flag=True, help="Start again when a file of the agents changes."),
         click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes that serve."),
         click.option("--distribution", metavar="NAME|FILE", help="The distribution; by default the current folder's."),
@@ -61,12 +65,18 @@ def _start(
     port: int,
     sessions: str | None,
     distribution: str | None,
-    **process: Any,
+    workers: int,
+    reload: bool,
+    **flags: Any,
 ) -> None:
     try:
         serve = _serve()
     except ImportError as error:
         raise FeatureUnavailableError(f"a server needs {error.name}: pip install 'newel[server]'") from error
-    uri = store_uri(composition_of(ctx, distribution), sessions)
-    options = Options(host=host, port=port, development=development)
-    serve(agents_dir, options, sessions=uri, distribution=distribution, **process)
+    composition = composition_of(ctx, distribution)
+    uri = store_uri(composition, sessions)
+    has_user_of = bool(composition.settings_of("server", Settings).user_of)
+    guards = guards_of(has_user_of=has_user_of, **flags)
+    options = Options(host=host, port=port, development=development, guards=guards)
+    check_address(host, options.is_local, guards, has_user_of=has_user_of)
+    serve(agents_dir, options, sessions=uri, distribution=distribution, workers=workers, reload=reload)

@@ -7,11 +7,14 @@ from collections.abc import Callable
 from starlette.types import ASGIApp
 
 from newel.server.options import Options
+from newel.server.security.bodies import Bodies
+from newel.server.security.callers import Callers
+from newel.server.security.response_headers import ResponseHeaders
 
 #: Wraps an app, as the options say; may return it unchanged.
 Middleware = Callable[[ASGIApp, Options], ASGIApp]
 #: The outermost first.
-MIDDLEWARE: tuple[Middleware, ...] = ()
+MIDDLEWARE: tuple[Middleware, ...] = (ResponseHeaders, Callers, Bodies)
 
 
 def wrapped(app: ASGIApp, options: Options) -> ASGIApp:

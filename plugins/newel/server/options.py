@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from newel.server.security.guards import Guards
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -18,6 +20,8 @@ class Options:
     development: bool = False
     #: Seconds that runs have to end after a signal, before they are cancelled.
     drain: float = 30.0
+    #: Who may ask, from where, and with what.
+    guards: Guards = field(default_factory=Guards)
 
     @property
     def is_local(self) -> bool:

@@ -19,12 +19,13 @@ from newel.testing import ScriptedModel
 
 
 @contextmanager
-def served(application: Any) -> Iterator[httpx.Client]:
+def served(application: Any, **settings: Any) -> Iterator[httpx.Client]:
     """A client of an app that uvicorn serves in a thread."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         port = listening.getsockname()[1]
-        server = uvicorn.Server(uvicorn.Config(application, log_level="warning", lifespan="on", ws="websockets-sansio"))
+        settings = {"log_level": "warning", "lifespan": "on", "ws": "websockets-sansio", **settings}
+        server = uvicorn.Server(uvicorn.Config(application, **settings))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:

@@ -1,0 +1,1 @@
+"""Security: who may ask the server, from where, and with what."""

@@ -1,0 +1,63 @@
+"""Deadlines: uvicorn's connections, closed if the head of a request does not come in time.
+
+uvicorn waits for the first request of a connection, and for the rest of one that has begun, for as long as it takes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from uvicorn.protocols.http.h11_impl import H11Protocol as _Protocol
+elif find_spec("httptools") is not None:
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as _Protocol
+else:
+    from uvicorn.protocols.http.h11_impl import H11Protocol as _Protocol
+
+
+class Deadlines(_Protocol):
+    """A connection whose requests must begin, and whose heads must end, within `seconds`."""
+
+    seconds = 15.0
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """The first request must come."""
+        super().connection_made(transport)
+        self._timer = self.loop.call_later(self.seconds, self._close_idle)
+
+    def data_received(self, data: bytes) -> None:
+        """A head, or a part of one, or of a body."""
+        super().data_received(data)
+        if self._answers():
+            self._stop()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(self.seconds, self._close_idle)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing more comes."""
+        self._stop()
+        super().connection_lost(exc)
+
+    def _answers(self) -> bool:
+        """Whether a request is complete enough to be answered; if its body is not there, the app waits for it."""
+        cycle = cast("Any", self.cycle)
+        return cycle is not None and not cycle.response_complete
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _close_idle(self) -> None:
+        self._timer = None
+        transport = self.transport
+        if not transport.is_closing() and transport.get_protocol() is self and not self._answers():
+            transport.close()
+
+
+def protocol(seconds: float) -> type[asyncio.Protocol]:
+    """The class of connections with that deadline."""
+    return type("Connection", (Deadlines,), {"seconds": seconds})
