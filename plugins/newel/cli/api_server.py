@@ -17,6 +17,7 @@ from newel_kernel import FeatureUnavailableError
 from newel_types import deferred
 
 Function = Callable[..., Any]
+_DEFAULT = Options()
 _serve = deferred("newel.server.process", "serve")
 
 
@@ -24,6 +25,22 @@ def server_options(command: Function) -> Function:
     """Declare the argument and the options of a server."""
     for decorate in (
         *GUARD_OPTIONS,
+        click.option("--access-log", is_flag=True, help="Write a line of JSON to stderr for each request."),
+        click.option(
+            "--max-runs",
+            type=click.IntRange(1),
+            default=_DEFAULT.max_runs,
+            show_default=True,
+            help="The most requests at a time that run an agent.",
+        ),
+        click.option(
+            "--drain",
+            type=click.FloatRange(0),
+            default=_DEFAULT.drain,
+            show_default=True,
+            metavar="SECONDS",
+            help="What runs have to end after a signal, before they are cancelled.",
+        ),
         click.option("--reload", is_flag=True, help="Start again when a file of the agents changes."),
         click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes that serve."),
         click.option("--distribution", metavar="NAME|FILE", help="The distribution; by default the current folder's."),
@@ -67,6 +84,9 @@ def _start(
     distribution: str | None,
     workers: int,
     reload: bool,
+    drain: float,
+    max_runs: int,
+    access_log: bool,
     **flags: Any,
 ) -> None:
     try:
@@ -77,6 +97,14 @@ def _start(
     uri = store_uri(composition, sessions)
     has_user_of = bool(composition.settings_of("server", Settings).user_of)
     guards = guards_of(has_user_of=has_user_of, **flags)
-    options = Options(host=host, port=port, development=development, guards=guards)
+    options = Options(
+        host=host,
+        port=port,
+        development=development,
+        drain=drain,
+        max_runs=max_runs,
+        access_log=access_log,
+        guards=guards,
+    )
     check_address(host, options.is_local, guards, has_user_of=has_user_of)
     serve(agents_dir, options, sessions=uri, distribution=distribution, workers=workers, reload=reload)

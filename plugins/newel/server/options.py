@@ -20,6 +20,10 @@ class Options:
     development: bool = False
     #: Seconds that runs have to end after a signal, before they are cancelled.
     drain: float = 30.0
+    #: The most requests at a time that run an agent.
+    max_runs: int = 500
+    #: Whether each request is a line of JSON on stderr.
+    access_log: bool = False
     #: Who may ask, from where, and with what.
     guards: Guards = field(default_factory=Guards)
 

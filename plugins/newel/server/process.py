@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 import os
 import socket
+from contextlib import suppress
 from dataclasses import asdict
+from types import FrameType
 from typing import Any
 
 import uvicorn
 from pydantic import TypeAdapter
 
 from newel.server.application import Application, app
+from newel.server.operations.load import LOAD
+from newel.server.operations.traffic import ACCESS
 from newel.server.options import Options
 from newel.server.security.deadlines import protocol
 from newel_compose import compose_once
-from newel_kernel import ConfigurationError
+from newel_kernel import ConfigurationError, seam
 
 #: What the processes that uvicorn starts read.
 _VARIABLE = "NEWEL_SERVER"
+#: What connections have to close, once their runs have ended.
+_CLOSE_SECONDS = 2
 _FACTORY = f"{__name__}:from_environment"
 
 
@@ -39,7 +47,7 @@ def serve(
         "log_level": "warning",
         "access_log": False,
         "server_header": False,
-        "timeout_graceful_shutdown": int(options.drain),
+        "timeout_graceful_shutdown": _CLOSE_SECONDS,
         "http": protocol(guards.seconds),
         "limit_concurrency": guards.connections,
         "ws_max_size": guards.max_body,
@@ -48,7 +56,8 @@ def serve(
     }
     if workers == 1 and not reload:
         served = app(agents_dir, session_service=sessions, distribution=distribution, options=options)
-        _Server(uvicorn.Config(served, lifespan="on", **settings), options).run()
+        _log(options)
+        Server(uvicorn.Config(served, lifespan="on", **settings), options).run()
         return
     uri = sessions or compose_once(distribution).distribution.services.get("session", "")
     if workers > 1 and uri.partition(":")[0] in ("", "memory"):
@@ -60,31 +69,74 @@ def serve(
     os.environ[_VARIABLE] = json.dumps({**given, "options": asdict(options)})
     if reload and os.path.isdir(agents_dir):
         settings["reload_dirs"] = [agents_dir]
-    _announce(options, options.port)
+    settings["timeout_graceful_shutdown"] = int(options.drain)  # uvicorn's own servers wait for the runs with it
+    settings["port"] = options.port or _free_port(options.host)
+    _announce(options, settings["port"])
     uvicorn.run(_FACTORY, factory=True, workers=workers, reload=reload, **settings)
+
+
+def _free_port(host: str) -> int:
+    """A port that all processes will listen on."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as listening:
+        listening.bind((host, 0))
+        return int(listening.getsockname()[1])
 
 
 def from_environment() -> Application:
     """The app of a process that uvicorn has started."""
     given = json.loads(os.environ[_VARIABLE])
     options = TypeAdapter(Options).validate_python(given.pop("options"))
+    _log(options)
     return app(given.pop("agents_dir"), options=options, **given)
 
 
-class _Server(uvicorn.Server):
-    """Says once where it is, with the token."""
+class Server(uvicorn.Server):
+    """Says once where it is, with the token; a signal lets the runs end first."""
 
     def __init__(self, config: uvicorn.Config, options: Options) -> None:
         super().__init__(config)
         self._options = options
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._draining: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen."""
         await super().startup(sockets)
-        for server in self.servers:
-            for listening in server.sockets:
-                _announce(self._options, listening.getsockname()[1])
-                return
+        self._loop = asyncio.get_running_loop()
+        addresses = [one.getsockname() for server in self.servers for one in server.sockets]
+        if addresses:
+            _announce(self._options, addresses[0][1])
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """The first signal: no new runs, and those under way have `drain` seconds; the second one ends them."""
+        if LOAD.draining or self._loop is None:
+            super().handle_exit(sig, frame)
+            return
+        LOAD.draining = True
+        self._loop.call_soon_threadsafe(self._drain, sig)
+
+    def _drain(self, sig: int) -> None:
+        self._draining = seam.spawn(self._drained(sig))
+
+    async def _drained(self, sig: int) -> None:
+        idle = asyncio.Event()
+        LOAD.on_idle = idle.set
+        if LOAD.runs:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._options.drain):
+                    await idle.wait()
+        super().handle_exit(sig, None)
+
+
+def _log(options: Options) -> None:
+    """Have the access log written to stderr, a line of JSON for each request."""
+    if options.access_log and not ACCESS.handlers:
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(message)s"))
+        ACCESS.addHandler(handler)
+        ACCESS.setLevel(logging.INFO)
+        ACCESS.propagate = False
 
 
 def _announce(options: Options, port: int) -> None:

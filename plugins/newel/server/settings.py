@@ -6,6 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from newel.server.security.jwt_settings import JwtSettings
+
 
 class Settings(BaseModel):
     """What a distribution sets for the API server."""
@@ -13,6 +15,9 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     user_of: str = Field("", description="The `UserOf` that says who calls; empty: the user whom the request names.")
+    jwt: JwtSettings | None = Field(
+        None, description="The identity provider whose tokens say who calls, with `user_of: jwt`."
+    )
     on_disconnect: Literal["cancel", "detach"] = Field(
         "cancel", description="What becomes of a run whose client has left; a request may say otherwise."
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
+from newel.server.operations.traffic import IDS
 from newel.server.refusals import Refusal
 from newel.server.security.answers import refuse
 
@@ -28,6 +29,8 @@ _LEAST_RATE = 10_000
 #: A body that is too large is read and dropped up to here, so that its sender gets to read the answer.
 _MOST_DROPPED, _DROP_SECONDS = 128_000_000, 5.0
 _CLOSE = ((b"connection", b"close"),)
+_IDS = {"app": ("appName", "app_name"), "user": ("userId", "user_id"), "session": ("sessionId", "session_id")}
+_LONGEST_ID = 200
 _UPLOAD = b"multipart/form-data"
 
 
@@ -61,7 +64,7 @@ class Bodies:
             if body is None:
                 return
             if is_json:
-                check_json(body)
+                scope[IDS] = _ids(check_json(body))
         except Refusal as error:
             await refuse(scope, send, error.status, error.detail, _CLOSE if error.status != 422 else ())
             return
@@ -147,14 +150,27 @@ def _replaying(body: bytes, receive: Receive) -> Receive:
     return receiving
 
 
-def check_json(body: bytes) -> None:
-    """Raise a Refusal unless `body` is JSON that every store can keep and every reader can read."""
+def _ids(value: Any) -> dict[str, str]:
+    """Whom a request is about, for the access log."""
+    if not isinstance(value, dict):
+        return {}
+    return {
+        name: found
+        for name, keys in _IDS.items()
+        for key in keys
+        if isinstance(found := value.get(key), str) and len(found) <= _LONGEST_ID
+    }
+
+
+def check_json(body: bytes) -> Any:
+    """The value of `body`; a Refusal unless it is JSON that every store can keep and every reader can read."""
     try:
         value = from_json(body, allow_inf_nan=False)
     except ValueError as error:
         raise _invalid(f"the body is not valid JSON: {error}") from None
     if body.count(b"[") + body.count(b"{") > MAX_DEPTH or _SUSPECT.search(body) is not None:
         _check_values(value)
+    return value
 
 
 def _invalid(text: str) -> Refusal:

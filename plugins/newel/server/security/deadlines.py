@@ -59,5 +59,5 @@ class Deadlines(_Protocol):
 
 
 def protocol(seconds: float) -> type[asyncio.Protocol]:
-    """The class of connections with that deadline."""
-    return type("Connection", (Deadlines,), {"seconds": seconds})
+    """The class of connections with that deadline. The usual one can be pickled, for further processes."""
+    return Deadlines if seconds == Deadlines.seconds else type("Connection", (Deadlines,), {"seconds": seconds})

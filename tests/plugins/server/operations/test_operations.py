@@ -1,0 +1,207 @@
+"""A server that is watched, full, or about to end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tests.plugins.server.conftest import Serve
+
+from newel import Agent
+from newel.server import Options
+from newel.server.operations.load import LOAD
+from newel.sessions import InMemorySessionService
+from newel.testing import ScriptedModel
+
+AGENT = """
+import asyncio
+from newel import Agent
+from newel.testing import ScriptedModel
+
+async def late(request):
+    await asyncio.sleep(1.5)
+    return "late"
+
+root_agent = Agent(name="clerk", model=ScriptedModel([late] * 20))
+"""
+
+
+def slow_agent() -> Agent:
+    async def late(request: Any) -> str:
+        await asyncio.sleep(1)
+        return "late"
+
+    return Agent(name="clerk", model=ScriptedModel([late] * 20))
+
+
+def message(session: str, text: str = "hi") -> dict[str, Any]:
+    said = {"role": "user", "parts": [{"text": text}]}
+    return {"appName": "clerk", "userId": "u", "sessionId": session, "newMessage": said}
+
+
+def sessions(client: httpx.Client, *names: str) -> None:
+    for name in names:
+        assert client.post(f"/apps/clerk/users/u/sessions/{name}", json={}).status_code == 200
+
+
+def test_one_run_too_many_is_told_when_to_come_again(serve: Serve) -> None:
+    client = serve(agents={"clerk": slow_agent()}, options=Options(max_runs=2))
+    sessions(client, "a", "b", "c")
+    answers: list[int] = []
+    threads = [
+        threading.Thread(target=lambda name=name: answers.append(client.post("/run", json=message(name)).status_code))
+        for name in "ab"
+    ]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.4)
+    refused = client.post("/run", json=message("c"))
+    assert refused.status_code == 429
+    assert refused.headers["retry-after"] == "1"
+    assert "--max-runs" in refused.json()["detail"]
+    assert client.get("/list-apps").status_code == 200
+    for thread in threads:
+        thread.join()
+    assert answers == [200, 200]
+    assert client.post("/run", json=message("c")).status_code == 200
+
+
+def test_ready_says_whether_work_may_come(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = serve()
+    assert client.get("/ready").json() == {"status": "ready"}
+    sessions(client, "a")
+    monkeypatch.setattr(LOAD, "draining", True)
+    assert client.get("/ready").status_code == 503
+    assert client.post("/run", json=message("a")).status_code == 503
+    assert client.get("/health").status_code == 200
+
+
+def test_a_store_that_fails_is_not_ready(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(InMemorySessionService):
+        async def get_session(self, **_: Any) -> Any:
+            raise OSError("password=hunter2")
+
+    answer = serve(session_service=Broken()).get("/ready")
+    assert answer.status_code == 503
+    assert "hunter2" not in answer.text
+    assert answer.json()["ref"] in caplog.text
+
+
+def test_the_access_log_has_ids_and_no_content(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "newel.access")
+    client = serve(options=Options(access_log=True))
+    sessions(client, "a")
+    events = client.post("/run", json=message("a", "the secret"), params={"q": "the query"}).json()
+    client.get("/apps/clerk/users/u%2Fv/sessions/a")
+    records = [record.getMessage() for record in caplog.records if record.name == "newel.access"]
+    lines = [json.loads(record) for record in records]
+    assert [(line["method"], line["status"]) for line in lines] == [("POST", 200), ("POST", 200), ("GET", 404)]
+    assert lines[1]["run"] == events[0]["invocationId"]
+    assert (lines[1]["app"], lines[1]["user"], lines[1]["session"]) == ("clerk", "u", "a")
+    assert "secret" not in str(records)
+    assert "query" not in str(records)
+
+
+def test_metrics_in_the_text_format(serve: Serve) -> None:
+    client = serve()
+    for _ in range(3):
+        client.get("/list-apps")
+    answer = client.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    samples = dict(line.rsplit(" ", 1) for line in answer.text.splitlines() if not line.startswith("#"))
+    assert int(samples['newel_requests_total{method="GET",status="200"}']) >= 3
+    assert samples['newel_request_seconds_bucket{le="+Inf"}'] == samples["newel_request_seconds_count"]
+    assert float(samples["newel_runs_under_way"]) == 0
+
+
+def test_the_run_belongs_to_the_callers_trace(serve: Serve) -> None:
+    from opentelemetry import trace
+
+    seen: list[str] = []
+
+    def answer(request: Any) -> str:
+        seen.append(f"{trace.get_current_span().get_span_context().trace_id:032x}")
+        return "hi"
+
+    client = serve(agents={"clerk": Agent(name="clerk", model=ScriptedModel([answer] * 5))})
+    sessions(client, "a")
+    trace_id = "0af7651916cd43dd8448eb211c80319c"
+    for headers in ({"traceparent": f"00-{trace_id}-b7ad6b7169203331-01"}, {"traceparent": "nonsense"}, {}):
+        assert client.post("/run", json=message("a"), headers=headers).status_code == 200
+    assert seen == [trace_id, "0" * 32, "0" * 32]
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> Iterator[Any]:
+    """Starts `newel api_server` with further arguments; gives the process, its address and its token."""
+    (tmp_path / "agents" / "clerk").mkdir(parents=True)
+    (tmp_path / "agents" / "clerk" / "agent.py").write_text(AGENT)
+    processes: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str) -> tuple[subprocess.Popen[str], str, str]:
+        command = [sys.executable, "-m", "newel.cli.main", "api_server", "agents", "--port", "0", *arguments]
+        process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True)
+        processes.append(process)
+        assert process.stdout is not None
+        base, _, token = process.stdout.readline().strip().partition("#token=")
+        return process, base, token
+
+    yield start
+    for process in processes:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def client_of(base: str, token: str) -> httpx.Client:
+    return httpx.Client(base_url=base, headers={"authorization": f"Bearer {token}"}, trust_env=False, timeout=60)
+
+
+def test_a_signal_lets_the_run_end(started: Any) -> None:
+    process, base, token = started()
+    assert len(token) >= 32
+    with client_of(base, token) as client:
+        sessions(client, "a", "b")
+        answers: list[httpx.Response] = []
+        thread = threading.Thread(target=lambda: answers.append(client.post("/run", json=message("a"))))
+        thread.start()
+        time.sleep(0.6)
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.2)
+        assert client.get("/ready").status_code == 503
+        assert client.post("/run", json=message("b")).status_code == 503
+        thread.join()
+    assert answers[0].status_code == 200
+    assert "late" in answers[0].text
+    assert process.wait(60) in (0, -signal.SIGTERM)
+
+
+def test_workers_share_a_store_and_the_token(started: Any) -> None:
+    process, base, token = started("--workers", "2", "--sessions", "sqlite:///sessions.db")
+    with client_of(base, token) as client:
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                assert client.get("/list-apps").json() == ["clerk"]
+                break
+            except httpx.TransportError:
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+        sessions(client, "a")
+    assert httpx.get(f"{base}list-apps", trust_env=False, timeout=60).status_code == 401
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) in (0, -signal.SIGTERM)
