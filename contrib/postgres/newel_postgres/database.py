@@ -31,6 +31,7 @@ _PASSING = (
     asyncpg.InsufficientResourcesError,
     asyncpg.TransactionRollbackError,
     asyncpg.LockNotAvailableError,
+    asyncpg.ReadOnlySQLTransactionError,  # a standby during a failover
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,
     OSError,
@@ -42,6 +43,8 @@ _CONFIGURATION_ERRORS = (
     asyncpg.InsufficientPrivilegeError,
     asyncpg.ClientConfigurationError,
 )
+#: Prepared statements that are gone or already there: another client used the server's connection in between.
+_OF_A_PROXY = (asyncpg.DuplicatePreparedStatementError, asyncpg.InvalidSQLStatementNameError)
 #: The advisory lock by which the migrations of all processes take turns; no lock outlives its transaction.
 _MIGRATION_LOCK = 0x6E6577656C
 #: URL parameters that are newel's and not libpq's.
@@ -124,7 +127,7 @@ class PostgresPool(Pool):
         options: dict[str, Any] = (
             {"statement_cache_size": 0} if access.proxy else {"server_settings": postgres_limits(access.patience)}
         )
-        with _translated(access):
+        with translated(access):
             self._pool = asyncpg.create_pool(
                 access.url,
                 min_size=0,
@@ -146,13 +149,13 @@ class PostgresPool(Pool):
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
-        with _translated(self._access), _accepted(self._access):
+        with translated(self._access), _accepted(self._access):
             await self._pool
             connection = await self._pool.acquire(timeout=self._access.patience)
         try:
             yield _Connection(connection, self._access)
         finally:
-            with _translated(self._access):
+            with translated(self._access):
                 await self._pool.release(connection)
 
     async def close(self) -> None:
@@ -173,24 +176,30 @@ class _Connection(Connection):
 
     async def run(self, query: Query) -> Reply:
         statement = numbered(query.sql, "$")
-        with _translated(self._access):
-            rows = await self._connection.fetch(statement.text, *statement.values(query.values), timeout=query.seconds)
+        with translated(self._access):
+            try:
+                rows = await self._connection.fetch(
+                    statement.text, *statement.values(query.values), timeout=query.seconds
+                )
+            except asyncpg.ReadOnlySQLTransactionError:  # a primary that became a standby: connect to the new one
+                self._connection.terminate()
+                raise
         return Reply(rows, len(rows))
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[None]:
         limits = postgres_limits(self._access.patience).items() if self._access.proxy else ()
         begin = ["BEGIN", *(f"SET LOCAL {name} = {value}" for name, value in limits)]
-        with _translated(self._access):
+        with translated(self._access):
             await self._connection.execute("; ".join(begin))  # one round trip
         try:
             yield
         except BaseException:
-            with _translated(self._access):
+            with translated(self._access):
                 if not self._connection.is_closed():
                     await self._connection.execute("ROLLBACK")
             raise
-        with _translated(self._access):
+        with translated(self._access):
             await self._connection.execute("COMMIT")
 
 
@@ -207,7 +216,7 @@ def _accepted(access: Access) -> Iterator[None]:
 
 
 @contextmanager
-def _translated(access: Access) -> Iterator[None]:
+def translated(access: Access) -> Iterator[None]:
     """Translate asyncpg's errors into newel's."""
     try:
         yield
@@ -217,6 +226,11 @@ def _translated(access: Access) -> Iterator[None]:
         ) from error
     except _PASSING as error:
         raise Trouble(f"{type(error).__name__}: {error}") from error
+    except _OF_A_PROXY as error:
+        raise ConfigurationError(
+            f"the {access.kind} {access.shown} is behind a pooler that gives each transaction another connection, such "
+            f"as pgbouncer, and keeps no prepared statement ({type(error).__name__}): add proxy=true to the URL"
+        ) from error
     except (asyncpg.PostgresError, UnicodeEncodeError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise Rejected(f"the {access.kind} {access.shown} refused the operation: {reason}") from error

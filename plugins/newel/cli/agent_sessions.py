@@ -14,6 +14,7 @@ from newel.claims.leasing import is_leasing
 from newel.cli.conversation import is_elsewhere, open_store, runner_of, store_of
 from newel.cli.exit import run_loop
 from newel.cli.startup import composition_of
+from newel.cli.terminal import shown
 from newel.files.agent_source import AgentSource, load_source
 from newel.runners import Runner
 from newel_compose import Composition
@@ -76,7 +77,7 @@ class AgentSessions:
         listed = await self.listed()
         matches = [one for one in listed if one.id == id_] or [one for one in listed if id_ and one.id.startswith(id_)]
         if len(matches) > 1:
-            several = ", ".join(one.id for one in matches[:5])
+            several = ", ".join(shown(one.id) for one in matches[:5])
             raise ConfigurationError(f"{len(matches)} sessions begin with {id_!r}: {several}; give more of the id")
         if not matches:
             ids = [one.id for one in listed]

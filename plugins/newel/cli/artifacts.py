@@ -15,7 +15,7 @@ from newel.cli.ages import Age, minute_of
 from newel.cli.exit import run_loop
 from newel.cli.startup import composition_of
 from newel.cli.stored_artifacts import artifacts_of
-from newel.cli.terminal import say, show_json, show_table, to_terminal
+from newel.cli.terminal import say, show_json, show_table, shown, to_terminal
 from newel.files.agent_source import load_source
 from newel.sessions.artifact_references import referred_versions
 from newel_kernel import ConfigurationError, Session, seam
@@ -133,7 +133,7 @@ class _Collection:
                 unused = [one for one in versions if (one.filename, one.version) not in references]
                 await self._remove(unused, "no event refers to it")
         except SessionBusyError:
-            say(f"{id_} has a run, and is skipped", err=True)
+            say(f"{shown(id_)} has a run, and is skipped", err=True)
 
     async def _remove(self, versions: Iterable[StoredVersion], why: str) -> None:
         for one in sorted(versions, key=_place):
@@ -151,7 +151,7 @@ class _Collection:
 
     def _report(self, what: str) -> None:
         self._removed += 1
-        say(f"{'would remove' if self._dry_run else 'removed'} {what}")
+        say(f"{'would remove' if self._dry_run else 'removed'} {shown(what)}")
 
 
 def _place(one: StoredVersion) -> tuple[str, str, str, int]:

@@ -18,7 +18,7 @@ from newel.cli.debugging import show_traceback
 from newel.cli.exit import run_loop
 from newel.cli.question_prompt import QuestionPrompt
 from newel.cli.stored_session import last_exchanges, show_events
-from newel.cli.terminal import ctrl_d_kept, say
+from newel.cli.terminal import ctrl_d_kept, say, shown
 from newel.cli.transcript import Dialogue
 from newel.cli.turn import RunFailedError, TrackingTranscript, run_turn, steer
 from newel.cli.typed_ahead import typed_ahead
@@ -118,7 +118,7 @@ def chat(
     )
     with ctrl_d_kept():
         run_loop(_chat(conversation, TerminalPrompt(), questions, is_continued))
-    say(f"(to continue: --session {conversation.session})", dim=True)
+    say(f"(to continue: --session {shown(conversation.session)})", dim=True)
 
 
 async def _chat(conversation: Conversation, prompt: Prompt, questions: QuestionPrompt, is_continued: bool) -> None:

@@ -12,7 +12,7 @@ from newel.cli.conversation import Conversation, Options, continues, conversatio
 from newel.cli.debugging import show_traceback
 from newel.cli.exit import run_loop
 from newel.cli.open_questions import questions_of, waiting_line
-from newel.cli.terminal import say
+from newel.cli.terminal import say, shown
 from newel.cli.transcript import Answer, JsonLines, Transcript
 from newel.cli.turn import RunFailedError, TrackingTranscript, run_turn
 from newel_kernel import ConfigurationError
@@ -60,7 +60,7 @@ def run(
         say(f"Error: the run failed: {error}", err=True)
         status = 1
     if sys.stderr.isatty() and session is None:
-        say(f"(to continue: --session {conversation.session})", err=True, dim=True)
+        say(f"(to continue: --session {shown(conversation.session)})", err=True, dim=True)
     ctx.exit(status)
 
 

@@ -7,7 +7,7 @@ import click
 from newel.cli.agent_sessions import AgentSessions, session_options, with_sessions
 from newel.cli.conversation import override_model
 from newel.cli.stored_artifacts import own_artifacts
-from newel.cli.terminal import say
+from newel.cli.terminal import say, shown
 from newel.events.text import text_of
 from newel.sessions.forking import fork_session
 from newel.sessions.forks import around
@@ -55,7 +55,7 @@ def fork(
             )
 
     new = with_sessions(ctx, agent, user, sessions, work)
-    say(f"forked into {new.id} of {new.user_id}, with {len(new.events)} events")
+    say(f"forked into {shown(new.id)} of {shown(new.user_id)}, with {len(new.events)} events")
 
 
 @click.command("rewind")

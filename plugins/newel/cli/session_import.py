@@ -11,7 +11,7 @@ import click
 from newel.cli.conversation import open_store
 from newel.cli.exit import run_loop
 from newel.cli.startup import composition_of
-from newel.cli.terminal import say
+from newel.cli.terminal import say, shown
 from newel.sessions.documents import Document, read_document, take_in
 from newel.sessions.stored.service import StoredSessionService
 from newel_kernel import BaseSessionService, ConfigurationError
@@ -44,7 +44,7 @@ def _import_files(files: Sequence[Path], open_: Callable[[], BaseSessionService]
 
     for document, added in zip(documents, run_loop(run()), strict=True):
         did = f"added, with {len(document.events)} events" if added else "was already there"
-        say(f"{document.key.id} of {document.key.user_id}: {did}")
+        say(f"{shown(document.key.id)} of {shown(document.key.user_id)}: {did}")
 
 
 def _read(file: Path) -> Document:

@@ -15,7 +15,7 @@ from newel.cli.session_changes import compact, fork, rewind
 from newel.cli.session_import import import_sessions
 from newel.cli.store_upkeep import backup, delete, vacuum
 from newel.cli.stored_session import first_words, show_events, summary_of, write_document
-from newel.cli.terminal import say, show_json, show_table, to_terminal
+from newel.cli.terminal import say, show_json, show_table, shown, to_terminal
 from newel.cli.transcript import Dialogue
 from newel.cli.turn import RunFailedError, run_turn
 from newel.events.text import text_of
@@ -65,7 +65,7 @@ def show(ctx: click.Context, agent: str, session_id: str, user: str | None, sess
         for event in session.events:
             click.echo(event.model_dump_json(by_alias=True, exclude_none=True))
         return
-    say(f"session {session.id} of {session.user_id}", dim=True)
+    say(f"session {shown(session.id)} of {shown(session.user_id)}", dim=True)
     show_events(session.events, session.app_name)
 
 
@@ -101,9 +101,9 @@ def verify(
     results = with_sessions(ctx, agent, user, sessions, work)
     if to_terminal():
         for session, problems in results:
-            say(f"{session.id} of {session.user_id}: {'ok' if not problems else ''}")
+            say(f"{shown(session.id)} of {shown(session.user_id)}: {'ok' if not problems else ''}")
             for problem in problems:
-                say(f"  {problem}")
+                say(f"  {shown(problem)}")
     else:
         show_json([{"id": one.id, "user_id": one.user_id, "problems": problems} for one, problems in results])
     if any(problems for _, problems in results):
@@ -122,7 +122,7 @@ def replay(
     session = with_sessions(ctx, agent, user, sessions, lambda stored: stored.whole(session_id))
     messages = [text for event in session.events if event.author == "user" and (text := text_of(event.content))]
     if not messages:
-        raise ConfigurationError(f"in the session {session.id} the user said nothing that could be sent again")
+        raise ConfigurationError(f"in the session {shown(session.id)} the user said nothing that could be sent again")
     options = Options(session=seam.new_id(), user=session.user_id, model=model, sessions="memory:", distribution=None)
     conversation = converse(ctx, agent, options)
 

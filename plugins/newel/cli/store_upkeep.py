@@ -13,7 +13,7 @@ from newel.cli.agent_sessions import AgentSessions, session_options, store_optio
 from newel.cli.ages import Age, minute_of
 from newel.cli.stored_artifacts import deletion
 from newel.cli.stored_session import first_words
-from newel.cli.terminal import say
+from newel.cli.terminal import say, shown
 from newel.sessions.contract import SessionStore
 from newel.sessions.stored.service import StoredSessionService
 from newel_kernel import ConfigurationError, Session, seam
@@ -50,7 +50,7 @@ def delete(
             await _delete_unused(stored, seam.clock() - older_than, artifacts, dry_run, yes)
             return
         targets = [await stored.whole(id_) for id_ in session_ids]
-        names = ", ".join(f"{one.id} ({first_words(one) or 'nothing was said'})" for one in targets)
+        names = ", ".join(f"{shown(one.id)} ({shown(first_words(one)) or 'nothing was said'})" for one in targets)
         if dry_run:
             say(f"would delete {names}")
             return
@@ -59,7 +59,7 @@ def delete(
             for one in {one.id: one for one in targets}.values():
                 async with stored.held(one):
                     await delete_it(one.user_id, one.id)
-                say(f"deleted {one.id}")
+                say(f"deleted {shown(one.id)}")
 
     with_sessions(ctx, agent, user, sessions, work)
 
@@ -78,7 +78,7 @@ async def _delete_unused(stored: AgentSessions, before: float, artifacts: str | 
     names = f"{len(old)} session{'' if len(old) == 1 else 's'} unused since {minute_of(before)}"
     if not old or dry_run:
         for _, id_ in old:
-            say(f"would delete {id_}")
+            say(f"would delete {shown(id_)}")
         say(f"there {'is' if len(old) == 1 else 'are'} {names}")
         return
     _ask(names, yes)
@@ -91,7 +91,7 @@ async def _delete_unused(stored: AgentSessions, before: float, artifacts: str | 
                         await delete_it(user_id, id_)
                         deleted += 1
             except SessionBusyError:
-                say(f"{id_} has a run, and is skipped", err=True)
+                say(f"{shown(id_)} has a run, and is skipped", err=True)
     say(f"deleted {deleted} of {names}")
 
 

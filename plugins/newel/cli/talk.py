@@ -15,7 +15,7 @@ from newel.cli.conversation import Conversation, Options, conversation_options, 
 from newel.cli.debugging import show_traceback
 from newel.cli.exit import run_loop
 from newel.cli.question_prompt import QuestionPrompt
-from newel.cli.terminal import ctrl_d_kept, say
+from newel.cli.terminal import ctrl_d_kept, say, shown
 from newel.cli.transcript import Dialogue
 from newel.cli.turn import RunFailedError, show_events
 from newel.cli.wave_files import Loudspeaker, Microphone
@@ -81,7 +81,7 @@ def talk(
             say(f"{conversation.agent.name} - Ctrl-C interrupts an answer, Ctrl-D ends", dim=True)
             with ctrl_d_kept():
                 _run(talking.hold(talking.read(TerminalPrompt())))
-            say(f"(to continue: --session {conversation.session})", dim=True)
+            say(f"(to continue: --session {shown(conversation.session)})", dim=True)
 
 
 def _run(work: Coroutine[object, object, None]) -> None:

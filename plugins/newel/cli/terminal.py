@@ -22,6 +22,15 @@ if sys.platform != "win32":
 
 #: Characters that can move the cursor, retitle the window or type for the user; models and tools write text too.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+#: Characters that break a line, write backwards or show nothing: with them, a name that a client chose forges lines.
+_FORGING = re.compile(
+    "[\\x00-\\x1f\\x7f-\\x9f\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ud800-\\udfff]"
+)
+
+
+def shown(name: object) -> str:
+    """An id or a name that others chose, on one line: what would forge output is shown as an escape."""
+    return _FORGING.sub(lambda found: found[0].encode("unicode_escape").decode(), str(name))
 
 
 class _Status:
@@ -96,7 +105,7 @@ def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*(text(_CONTROL.sub("", cell)) for cell in row))
+        table.add_row(*(text(shown(cell)) for cell in row))
     import_module("rich.console").Console().print(table)
 
 

@@ -19,6 +19,7 @@ from newel.sessions.stored.rows import Key
 from newel_compose import compose
 from newel_kernel import ConfigurationError, Event, FeatureUnavailableError, SessionError
 from newel_postgres import PostgresSessionService
+from newel_postgres.database import access_of, translated
 
 WHERE: dict[str, Any] = {"app_name": "app", "user_id": "u", "session_id": "s"}
 SERVICES = [PostgresSessionService, DatabaseSessionService]
@@ -390,3 +391,37 @@ def test_a_file_of_google_adk_is_refused_by_both(tmp_path: Path) -> None:
 
     asyncio.run(main())
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_an_append_waits_for_the_end_of_a_read_only_failover(postgres: Callable[[], str], service: Any) -> None:
+    url = postgres()
+    name = url.rpartition("/")[2].partition("?")[0]
+
+    async def main() -> None:
+        store = service(url)
+        session = await store.create_session(**WHERE)
+        # As on a standby: the open connections are cut, and the new ones may only read.
+        await sql(url, f'ALTER DATABASE "{name}" SET default_transaction_read_only = on', CUT)
+        append = asyncio.ensure_future(store.append_event(session, said("during", state={"n": 1})))
+        await asyncio.sleep(0.7)
+        assert not append.done()
+        await sql(url, "SET default_transaction_read_only = off", f'ALTER DATABASE "{name}" RESET ALL')
+        # SQLAlchemy keeps the connection that it has: it is told as a promoted server tells nobody.
+        await sql(url, CUT)
+        await append
+        stored = await store.get_session(**WHERE)
+        assert [event.content.parts[0].text for event in stored.events] == ["during"]
+        assert stored.state == {"n": 1}
+        await store.close()
+
+    asyncio.run(asyncio.wait_for(main(), 30))
+
+
+@pytest.mark.parametrize(
+    "error", [asyncpg.DuplicatePreparedStatementError("exists"), asyncpg.InvalidSQLStatementNameError("is gone")]
+)
+def test_a_pooler_without_the_parameter_is_named_with_the_remedy(error: Exception) -> None:
+    access = access_of("postgresql://u@pool/db", "", 8, False, 15.0, "session store")
+    with pytest.raises(ConfigurationError, match="add proxy=true to the URL"), translated(access):
+        raise error

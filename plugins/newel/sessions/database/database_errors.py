@@ -9,10 +9,12 @@ from newel.sessions.sqlite.database import explain
 from newel.sessions.stored.pooled import Rejected, Trouble
 from newel_kernel import ConfigurationError
 
-#: MariaDB's and MySQL's numbers: too many or lost connections, a server that stops, locks, a row that exists already.
-_PASSING = {1040, 1053, 1205, 1213, 1062, 1927, 2002, 2003, 2006, 2013, 2014, 2055}
-#: PostgreSQL's classes: connections, conflicting transactions, resources, the operator; a lock, an existing row.
-_PASSING_CLASSES = ("08", "40", "53", "57", "55P03", "23505")
+#: MariaDB's and MySQL's numbers: too many or lost connections, a server that stops, locks, a row that exists already,
+#: a server that is read-only during a failover.
+_PASSING = {1040, 1053, 1205, 1213, 1062, 1290, 1792, 1836, 1927, 2002, 2003, 2006, 2013, 2014, 2055}
+#: PostgreSQL's classes: connections, conflicting transactions, resources, the operator; a lock, an existing row,
+#: a standby.
+_PASSING_CLASSES = ("08", "25006", "40", "53", "57", "55P03", "23505")
 _WRONG = {1044, 1045, 1049, 1142}
 _WRONG_CLASSES = ("28", "3D", "42501")
 
