@@ -1,35 +1,43 @@
-"""Completion: a blocking call that ends, and whose result is not lost, although its caller is cancelled.
+"""Completion: blocking calls that end, and whose results are not lost, although the task is cancelled meanwhile.
 
 An endpoint that rotates refresh tokens has spent the old one once it answers: whoever drops the answer loses the
-credential.
+credential. Only the task that also saves the answer may finish; elsewhere a cancellation is heard at once.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
+_finishes: contextvars.ContextVar[bool] = contextvars.ContextVar("finishes", default=False)
 
 
-async def to_completion(call: Callable[[], T], *, keep: bool = False) -> T:
-    """Run `call` in a thread to its end, then raise CancelledError if the task was cancelled meanwhile.
+@contextmanager
+def finishing() -> Iterator[None]:
+    """Let blocking calls of this task end before it is cancelled; then CancelledError is raised, if it was."""
+    token = _finishes.set(True)
+    try:
+        yield
+    finally:
+        _finishes.reset(token)
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
-    With `keep` the result is returned all the same: the caller saves it, and then looks at `Task.cancelling`.
-    """
+
+async def in_thread(call: Callable[[], T]) -> T:
+    """Run `call` in a thread; within `finishing`, its result is returned although the task was cancelled."""
+    if not _finishes.get():
+        return await asyncio.to_thread(call)
     run = contextvars.copy_context().run
     thread = asyncio.get_running_loop().run_in_executor(None, run, call)  # not a task, which a loop's end would cancel
-    cancelled: asyncio.CancelledError | None = None
     while True:
         try:
-            result = await asyncio.shield(thread)
-            break
-        except asyncio.CancelledError as error:
+            return await asyncio.shield(thread)
+        except asyncio.CancelledError:
             if thread.cancelled():
                 raise
-            cancelled = error
-    if cancelled is not None and not keep:
-        raise cancelled
-    return result

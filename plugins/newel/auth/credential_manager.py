@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from newel.auth import providers
 from newel.auth.auth_handler import AuthHandler
 from newel.auth.base_auth_provider import BaseAuthProvider
+from newel.auth.completion import finishing
 from newel.auth.credential_service import renewal
 from newel.auth.credential_service.base_credential_service import BaseCredentialService
 from newel.auth.environment import from_environment
@@ -146,11 +147,8 @@ class CredentialManager:
 
     async def _resolve_alone(self, right: AsyncExitStack, context: CallbackContext) -> AuthCredential | None:
         async with right:
-            credential = await self._resolve(context)
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise asyncio.CancelledError  # the loop ends; what was got is saved
-        return credential
+            with finishing():
+                return await self._resolve(context)
 
     def _renewal(self, context: CallbackContext) -> AbstractAsyncContextManager[None]:
         """The sole right to renew the credential: the store's, if it has one, else this process's."""

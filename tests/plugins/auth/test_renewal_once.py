@@ -17,6 +17,7 @@ import pytest
 from newel.agents import Context, InvocationContext
 from newel.auth import AuthConfig, AuthCredential, CredentialManager, OAuth2Auth
 from newel.auth.auth_schemes import HTTPBearer
+from newel.auth.completion import in_thread
 from newel.auth.credential_service import EncryptedFileCredentialService, InMemoryCredentialService, renewal
 from newel.auth.errors import CredentialRefresherError, RenewalWaitError
 from newel.auth.refresher import BaseCredentialRefresher
@@ -211,3 +212,30 @@ def test_a_wait_has_an_end_and_stops_nobody_whose_token_is_valid(
 
     asyncio.run(go())
     assert provider.sent == []
+
+
+def test_a_loop_that_ends_saves_what_a_thread_has_got(tmp_path: Path) -> None:
+    store = open_file(tmp_path)
+    save(store, credential("a0", "r0", lasts=-5))
+
+    class Blocks(Provider):
+        async def refresh(self, auth_credential: Any, auth_scheme: Any = None) -> AuthCredential:
+            return await in_thread(lambda: time.sleep(0.2) or credential("a1", "r1"))  # type: ignore[func-returns-value]
+
+    async def go() -> None:
+        asking = asyncio.create_task(get(store, Blocks(tmp_path / "log")))
+        await asyncio.sleep(0.1)
+        assert not asking.done()
+
+    asyncio.run(go())  # cancels every task of the loop
+    assert asyncio.run(load(store)) == "a1"
+
+
+def test_elsewhere_a_blocking_call_hears_its_cancellation() -> None:
+    async def go() -> float:
+        began = time.monotonic()
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(in_thread(lambda: time.sleep(0.5)), 0.05)
+        return time.monotonic() - began
+
+    assert asyncio.run(go()) < 0.4

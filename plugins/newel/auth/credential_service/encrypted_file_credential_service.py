@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from newel.auth.completion import to_completion
+from newel.auth.completion import in_thread
 from newel.auth.credential_service.base_credential_service import BaseCredentialService
 from newel.auth.credential_service.expiry import is_over
 from newel.auth.credential_service.in_memory_credential_service import place_of
@@ -65,7 +65,7 @@ class EncryptedFileCredentialService(BaseCredentialService):
         """Store the exchanged credential; None deletes the stored one."""
         credential = auth_config.exchanged_auth_credential
         entry = credential.model_dump(mode="json", by_alias=True, exclude_none=True) if credential is not None else None
-        await to_completion(partial(self._change, _name(auth_config, callback_context), entry))
+        await in_thread(partial(self._change, _name(auth_config, callback_context), entry))
 
     @asynccontextmanager
     async def renewal(self, auth_config: AuthConfig, callback_context: CallbackContext) -> AsyncIterator[None]:

@@ -7,7 +7,7 @@ import json
 from functools import partial
 from typing import Self
 
-from newel.auth.completion import to_completion
+from newel.auth.completion import in_thread
 from newel.auth.errors import AuthConfigError, CredentialExchangeError
 from newel.auth.exchanger.base_credential_exchanger import BaseCredentialExchanger, ExchangeResult
 from newel.auth.settings import Settings
@@ -61,7 +61,7 @@ class OAuth2CredentialExchanger(BaseCredentialExchanger):
         grant = "authorization_code" if "code" in values else "client_credentials"
         fields = {name: value for name, value in values.items() if value}
         ask = partial(client.fetch_token, url, grant_type=grant, **fields)
-        tokens = await to_completion(partial(request_token, url, ask), keep=True)
+        tokens = await in_thread(partial(request_token, url, ask))
         exchanged = with_tokens(oauth2, tokens)
         check_id_token(exchanged, url)
         return ExchangeResult(credential.model_copy(update={"oauth2": exchanged}), True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Self
 
-from newel.auth.completion import to_completion
+from newel.auth.completion import in_thread
 from newel.auth.errors import CredentialRefresherError
 from newel.auth.refresher.base_credential_refresher import BaseCredentialRefresher
 from newel.auth.settings import Settings
@@ -47,5 +47,5 @@ class OAuth2CredentialRefresher(BaseCredentialRefresher):
         url = token_url(auth_scheme)
         client = client_of(oauth2, self._policy, url)
         ask = partial(client.refresh_token, url, oauth2.refresh_token)
-        tokens = await to_completion(partial(request_token, url, ask, CredentialRefresherError), keep=True)
+        tokens = await in_thread(partial(request_token, url, ask, CredentialRefresherError))
         return auth_credential.model_copy(update={"oauth2": with_tokens(oauth2, tokens)})
