@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -176,14 +177,17 @@ class _Connection(Connection):
 
     async def run(self, query: Query) -> Reply:
         statement = numbered(query.sql, "$")
-        with translated(self._access):
-            try:
-                rows = await self._connection.fetch(
-                    statement.text, *statement.values(query.values), timeout=query.seconds
-                )
-            except asyncpg.ReadOnlySQLTransactionError:  # a primary that became a standby: connect to the new one
-                self._connection.terminate()
-                raise
+        try:
+            with translated(self._access):
+                values = statement.values(query.values)
+                try:
+                    rows = await self._connection.fetch(statement.text, *values, timeout=query.seconds)
+                except asyncpg.ReadOnlySQLTransactionError:  # a primary that became a standby: connect to the new one
+                    self._connection.terminate()
+                    raise
+        except asyncio.CancelledError:  # the server may never answer, not even to a ROLLBACK
+            self._connection.terminate()
+            raise
         return Reply(rows, len(rows))
 
     @asynccontextmanager

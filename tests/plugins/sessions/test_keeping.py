@@ -330,9 +330,9 @@ def test_writers_of_shared_state_never_wait_in_a_ring(request: pytest.FixtureReq
         async with make() as one, make() as two:
             await one.create_session(**WHERE, session_id="s")
             for store in (one, two):
-                attempted = store._database._attempted
+                attempted = store._database._within
 
-                async def watched(work: Any, attempted: Any = attempted) -> Any:
+                async def watched(end: Any, work: Any, attempted: Any = attempted) -> Any:
                     async def noted(connection: Any) -> Any:
                         try:
                             return await work(connection)
@@ -340,9 +340,9 @@ def test_writers_of_shared_state_never_wait_in_a_ring(request: pytest.FixtureReq
                             retried.append(trouble)
                             raise
 
-                    return await attempted(noted)
+                    return await attempted(end, noted)
 
-                store._database._attempted = watched
+                store._database._within = watched
             await asyncio.gather(*(write(store, seed) for seed in range(15) for store in (one, two)))
 
     asyncio.run(main())

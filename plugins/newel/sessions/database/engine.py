@@ -18,7 +18,7 @@ from newel.sessions.stored.pooled import Connection, Pool, PooledDatabase, drive
 from newel.sessions.stored.schema import VERSION, Schema
 from newel.sessions.stored.statements import Statements
 from newel.sessions.stored.steps import Query, Reply
-from newel.sessions.stored.time_limits import mysql_limits, postgres_limits
+from newel.sessions.stored.time_limits import LOCK_SECONDS, mysql_limits, postgres_limits
 from newel_kernel import ConfigurationError, FeatureUnavailableError
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def asynchronous(url: URL) -> URL:
 def _careful(connection: Any, record: object) -> None:
     """An SQLite connection that loses no commit at a power failure."""
     cursor = connection.cursor()
-    for setting in ("synchronous = FULL", "fullfsync = ON", "busy_timeout = 5000"):
+    for setting in ("synchronous = FULL", "fullfsync = ON", f"busy_timeout = {LOCK_SECONDS * 1000:.0f}"):
         cursor.execute(f"PRAGMA {setting}")
     cursor.close()
     offer_clock(connection)

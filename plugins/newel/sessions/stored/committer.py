@@ -7,28 +7,44 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from newel.sessions.stored import clockwork
 from newel.sessions.stored.outcome import Outcome
 from newel.sessions.stored.steps import Write
 from newel_kernel import seam
 
 
 class Item:
-    """A write that waits or is under way."""
+    """A write that waits or is under way, until a time by `clockwork.elapsed`."""
 
-    __slots__ = ("key", "outcome", "write")
+    __slots__ = ("key", "outcome", "until", "write")
 
-    def __init__(self, write: Write[Any]) -> None:
+    def __init__(self, write: Write[Any], until: float) -> None:
         self.write = write
         self.key = write.key
+        self.until = until
         self.outcome = Outcome()
 
 
 class Committer:
-    """Runs writes with at most `workers` tasks. Writes of one session never run side by side."""
+    """Runs writes with at most `workers` tasks. Writes of one session never run side by side.
 
-    def __init__(self, commit: Callable[[list[Item]], Awaitable[None]], workers: int) -> None:
+    A write that no worker has begun within `patience` seconds fails with the error that `late` makes; `commit` does the
+    same for those that it is given.
+    """
+
+    def __init__(
+        self,
+        commit: Callable[[list[Item]], Awaitable[None]],
+        workers: int,
+        patience: float,
+        late: Callable[[], Exception],
+    ) -> None:
         self._commit = commit
         self._workers = workers
+        self._patience = patience
+        self._late = late
+        #: Set while writes may wait: it ends the waits that are over.
+        self._timer: asyncio.TimerHandle | None = None
         self._waiting: deque[Item] = deque()
         #: The keys of the writes that the workers are committing.
         self._busy: set[object] = set()
@@ -37,14 +53,26 @@ class Committer:
 
     def submit(self, write: Write[Any]) -> Outcome:
         """Queue a write; it is committed in its turn."""
-        item = Item(write)
+        item = Item(write, clockwork.elapsed() + self._patience)
         self._waiting.append(item)
         if self._working < self._workers:
             self._working += 1
             task = seam.spawn(self._work())
             self.tasks.add(task)
             task.add_done_callback(self.tasks.discard)
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._patience, self._expire)
         return item.outcome
+
+    def _expire(self) -> None:
+        """End the waits that are over; those that came first are first."""
+        self._timer, now = None, clockwork.elapsed()
+        while self._waiting and (remaining := self._waiting[0].until - now) <= 0:
+            item = self._waiting.popleft()
+            if item.outcome.begin():
+                item.outcome.set_exception(self._late())
+        if self._waiting:
+            self._timer = asyncio.get_running_loop().call_later(remaining, self._expire)
 
     async def _work(self) -> None:
         cancelled: asyncio.CancelledError | None = None

@@ -1,10 +1,14 @@
-"""Keeper: the thread that renews the leases of a service, whatever its event loops, writers and other sessions do."""
+"""Keeper: the threads that keep the leases of a service, whatever its event loops, writers and other sessions do."""
 
 from __future__ import annotations
 
 import logging
+import math
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from queue import SimpleQueue
 from typing import Protocol
 
 from newel.connections.forks import watch_forks
@@ -37,13 +41,36 @@ class Renewal(Protocol):
         """Leave the parent's connection alone."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """An attempt to renew leases."""
+
+    leases: Sequence[Lease]
+    #: When it should be over, so that another one can follow, and how long after it that one begins.
+    end: float
+    pause: float
+
+    @classmethod
+    def of(cls, leases: Sequence[Lease], now: float, pause: float) -> _Attempt:
+        """An attempt that begins now, and takes half of the time until the first of them is over."""
+        remaining = min(lease.over_at for lease in leases) - now
+        return cls(leases, now + max(remaining / 2, pause), pause)
+
+    def over_at(self, lease: Lease) -> float:
+        """When a lease counts as lost during this attempt; one that was late before has a last chance."""
+        return max(lease.over_at, self.end) if lease in self.leases else lease.over_at
+
+
 class Keeper:
-    """Renews the lasting leases of a service by deadline, and tells a run whose lease could not be renewed in time."""
+    """Renews the lasting leases of a service by deadline, and tells a run whose lease could not be renewed in time.
+
+    One thread looks at the deadlines and never asks the database; another one does, since an answer may come late.
+    """
 
     def __init__(self, leases: Leases, renewal: Renewal) -> None:
         self._leases = leases
         self._renewal = renewal
-        self._thread: threading.Thread | None = None
+        self._thread: threading.Thread | None
         self._reset()
         leases.on_taken = self.watch
         watch_forks(self)
@@ -55,6 +82,11 @@ class Keeper:
         self._wakes_at = 0.0
         self._starting = clockwork.RLock()
         self._thread = None
+        #: The thread that asks the database, what it has to do, what it is doing, and when it may try again.
+        self._renewer: threading.Thread | None = None
+        self._attempts: SimpleQueue[_Attempt | None] | None = None
+        self._attempt: _Attempt | None = None
+        self._again_at = 0.0
         self._closed = False
 
     def watch(self, lease: Lease) -> None:
@@ -85,7 +117,7 @@ class Keeper:
             self._wakes_at = clockwork.elapsed() + wait
             self._wake.wait(wait)
             self._wake.clear()
-        self._renewal.close()
+        self._end_renewer()
 
     def _ends(self) -> bool:
         """End the thread, unless a lease has come."""
@@ -93,46 +125,83 @@ class Keeper:
             if self._leases.lasting():
                 return False
             self._thread = None
-        self._renewal.close()
+            self._end_renewer()
         return True
 
     def _look_after(self, leases: Sequence[Lease], now: float) -> float:
-        """Renew what is due, and report what is lost; return how long to wait for the next one."""
-        due = [lease for lease in leases if lease.is_due(now)]
-        if due:
-            with self._working:
-                self._renew(due)
-        now = clockwork.elapsed()
-        for lease in due:
-            if now >= lease.over_at:
-                self._leases.lose(lease)
-        pending = [lease.since + lease.seconds / 3 - now for lease in leases if not lease.lost]
+        """Have what is due renewed, and report what is lost; return how long to wait for the next lease."""
         shortest = min((lease.seconds for lease in leases), default=_LONGEST_WAIT)
-        return min(max(min(pending, default=_LONGEST_WAIT), max(shortest, 0.01) / _ATTEMPTS), _LONGEST_WAIT)
+        pause = max(shortest, 0.01) / _ATTEMPTS
+        due = [lease for lease in leases if lease.is_due(now)]
+        if due and self._attempt is None and now >= self._again_at:
+            self._begin(_Attempt.of(due, now, pause))
+        if (attempt := self._attempt) is not None:
+            for lease in leases:
+                if now >= attempt.over_at(lease):
+                    self._leases.lose(lease)
+        deadlines = [
+            attempt.over_at(lease) if attempt is not None else lease.since + lease.seconds / 3
+            for lease in leases
+            if not lease.lost
+        ]
+        return min(max(min(deadlines, default=math.inf) - now, pause), _LONGEST_WAIT)
 
-    def _renew(self, due: Sequence[Lease]) -> None:
+    def _begin(self, attempt: _Attempt) -> None:
+        """Hand an attempt to the thread that asks the database, which may be held up there."""
+        self._attempt = attempt
+        if self._attempts is None:
+            self._attempts, previous = clockwork.Queue(), self._renewer
+            work = partial(self._renew_all, self._attempts, previous)
+            self._renewer = clockwork.Thread(target=work, name="newel-renewals", daemon=True)
+            self._renewer.start()
+        self._attempts.put(attempt)
+
+    def _end_renewer(self) -> None:
+        attempts, self._attempts = self._attempts, None
+        if attempts is not None:
+            attempts.put(None)
+
+    def _renew_all(self, attempts: SimpleQueue[_Attempt | None], previous: threading.Thread | None) -> None:
+        if previous is not None:
+            previous.join()
+        while (attempt := attempts.get()) is not None:
+            with self._working:
+                is_done = self._renew(attempt)
+            now = clockwork.elapsed()
+            for lease in attempt.leases:
+                if now >= lease.over_at:
+                    self._leases.lose(lease)
+            self._again_at = now if is_done else now + attempt.pause
+            self._attempt = None
+            self._wake.set()
+        self._renewal.close()
+
+    def _renew(self, attempt: _Attempt) -> bool:
         start = clockwork.elapsed()
-        # Half of the time until the first of them is over, so that another attempt can follow.
-        patience = max(min(lease.over_at for lease in due) - start, 0.1) / 2
         try:
-            renewed = self._renewal.renew(due, patience)
+            renewed = self._renewal.renew(attempt.leases, max(attempt.end - start, attempt.pause / 2))
         except SessionError as error:
             _log.debug("leases could not be renewed: %s", error)
+            return False
         except Exception:  # noqa: BLE001 - the thread must go on: a lease that is not renewed is reported in time
             _log.exception("leases could not be renewed")
-        else:
-            for lease in renewed.held:
-                lease.renewed(start)
-            for lease in renewed.gone:
-                self._leases.lose(lease)
+            return False
+        for lease in renewed.held:
+            lease.renewed(start)
+        for lease in renewed.gone:
+            self._leases.lose(lease)
+        return len(renewed.held) == len(attempt.leases)
 
     def close(self) -> None:
-        """End the thread, and close its connection."""
+        """End the threads, and close their connection."""
         with self._starting:
             self._closed, thread, self._thread = True, self._thread, None
         self._wake.set()
-        if thread is not None and thread is not clockwork.current_thread():
+        current = clockwork.current_thread()
+        if thread is not None and thread is not current:
             thread.join()
+        if self._renewer is not None and self._renewer is not current:
+            self._renewer.join()
 
     def before_fork(self) -> None:
         """No connection may cross a fork. The thread itself goes on in the parent."""

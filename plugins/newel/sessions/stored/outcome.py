@@ -19,7 +19,7 @@ class Outcome(asyncio.Future[Any]):
     Until then a cancellation withdraws it. `begin` may be called in any thread.
     """
 
-    __slots__ = ("_undecided", "begun", "error", "until", "value", "withdrawn", "write")
+    __slots__ = ("_undecided", "begun", "error", "until", "unwanted", "value", "withdrawn", "write")
     #: Until when it may wait for others (see `clockwork.elapsed`).
     until: float
     #: The write, and its result or error until the waiting task gets it.
@@ -30,7 +30,8 @@ class Outcome(asyncio.Future[Any]):
     def __init__(self, *, loop: asyncio.AbstractEventLoop | None = None) -> None:
         super().__init__(loop=loop)
         self.value, self.error, self.until = None, None, math.inf
-        self.begun = self.withdrawn = False
+        #: `unwanted`: its caller was cancelled after it had begun; it need not be tried again.
+        self.begun = self.withdrawn = self.unwanted = False
         self._undecided = [True]
 
     def begin(self) -> bool:
@@ -48,6 +49,7 @@ class Outcome(asyncio.Future[Any]):
     def cancel(self, msg: object | None = None) -> bool:
         """Withdraw the write; refuse if it has begun."""
         self.withdrawn = self.withdrawn or self._decide()
+        self.unwanted = True
         return self.withdrawn and super().cancel(msg)
 
 

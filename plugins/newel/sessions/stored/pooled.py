@@ -9,7 +9,7 @@ import asyncio
 import os
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
 from typing import Any, TypeVar
@@ -29,6 +29,8 @@ from newel_kernel import ConfigurationError, SessionError
 
 T = TypeVar("T")
 _VACUUM_SECONDS = 86400.0
+#: How long to wait before the second attempt, and before any, in seconds.
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.5
 
 
 class Trouble(Exception):
@@ -107,7 +109,7 @@ class PooledDatabase(ABC):
             return await driven(connection, question.steps(self._statements))
 
         self._mine()
-        return await self._attempted(answer)
+        return await self._attempted(answer, cuts=not question.many)
 
     async def commit(self, write: Write[T], then: Callable[[T], object] | None = None) -> T:
         """See `Database`."""
@@ -121,7 +123,7 @@ class PooledDatabase(ABC):
                 await connection.run(Query(statement, seconds=_VACUUM_SECONDS))
 
         self._mine()
-        await self._attempted(clear)
+        await self._attempted(clear, cuts=False)
 
     async def backup(self, target: str) -> None:
         """See `Database`."""
@@ -154,13 +156,30 @@ class PooledDatabase(ABC):
         group = sorted((item for item in items if not item.write.shared), key=lambda item: item.write.key)
         if len(group) > 1 and await self._together(group):
             items = [item for item in items if item.write.shared]
-        for item in items:
-            if item.outcome.done():  # settled before the attempt was cut off
-                continue
-            try:
-                item.outcome.set_result(await self._attempted(partial(self._alone, item.write)))
-            except Exception as error:  # noqa: BLE001 - it goes to the caller that waits for the write
-                item.outcome.set_exception(error)
+        pause = _FIRST_PAUSE
+        while items := [item for item in items if not item.outcome.done()]:  # done: before the attempt was cut off
+            for item in items:  # round by round: one that waits for a lock must not use up the patience of all
+                await self._try(item, items)
+            if not items[-1].outcome.done():
+                pause = await _paused(pause)
+
+    async def _try(self, item: Item, others: Sequence[Item]) -> None:
+        """Make one attempt, which ends when the first of the `others` is late; item's outcome may stay open."""
+        waiting = [one for one in others if not one.outcome.done()]
+        if item not in waiting:
+            return
+        try:
+            work = partial(self._alone, item.write)
+            item.outcome.set_result(await self._within(min(one.until for one in waiting), work))
+        except Trouble as trouble:
+            now = clockwork.elapsed()
+            for one in waiting:
+                if one.outcome.unwanted:
+                    one.outcome.set_exception(asyncio.CancelledError())
+                elif now >= one.until:
+                    one.outcome.set_exception(self._unavailable(trouble))
+        except Exception as error:  # noqa: BLE001 - it goes to the caller that waits for the write
+            item.outcome.set_exception(error)
 
     async def _alone(self, write: Write[T], connection: Connection) -> T:
         batch = Batch()
@@ -189,12 +208,8 @@ class PooledDatabase(ABC):
                     except SessionError as error:
                         outcomes.append((item.outcome, None, error))
 
-        mine = self._loops.get()
         try:
-            async with mine.pool.connection() as connection:
-                if not mine.prepared:
-                    await self._prepared(mine, connection)
-                await write_all(connection)
+            await self._within(min(item.until for item in items), write_all)
         except Exception:  # noqa: BLE001 - each is then tried on its own, and gets its own error
             return False
         batch.grow()
@@ -205,29 +220,42 @@ class PooledDatabase(ABC):
                 outcome.set_result(result)
         return True
 
-    async def _attempted(self, work: Callable[[Connection], Coroutine[Any, Any, T]]) -> T:
-        """The result of `work`, tried again while it raises Trouble."""
-        mine, end, pause = self._loops.get(), clockwork.elapsed() + self._patience, 0.01
+    async def _attempted(self, work: Callable[[Connection], Coroutine[Any, Any, T]], *, cuts: bool) -> T:
+        """The result of `work`, tried again while it raises Trouble; `cuts`: the last attempt, too, ends in time."""
+        end, pause = clockwork.elapsed() + self._patience, _FIRST_PAUSE
         while True:
             try:
-                async with mine.pool.connection() as connection:
-                    if not mine.prepared:
-                        await self._prepared(mine, connection)
-                    return await work(connection)
+                return await self._within(end if cuts else None, work)
             except Trouble as trouble:
                 if clockwork.elapsed() + pause > end:
-                    raise StoreUnavailableError(
-                        f"the session store {self.name} could not be reached for {self._patience:g} seconds "
-                        f"({trouble}): see whether it runs, then try again",
-                    ) from trouble
-            await asyncio.sleep(pause * (0.5 + random.random()))  # noqa: S311 - so that two do not collide again
-            pause = min(pause * 2, 0.5)
+                    raise self._unavailable(trouble) from trouble
+            pause = await _paused(pause)
 
-    async def _prepared(self, mine: _Loop, connection: Connection) -> None:
+    async def _within(self, end: float | None, work: Callable[[Connection], Coroutine[Any, Any, T]]) -> T:
+        """One attempt, cut off at `end`; Trouble if another one may succeed."""
+        mine = self._loops.get()
+        if not mine.prepared:
+            await self._prepared(mine)
+        try:
+            seconds = end - clockwork.elapsed() if end is not None else None
+            async with asyncio.timeout(seconds), mine.pool.connection() as connection:
+                return await work(connection)
+        except TimeoutError as error:
+            raise Trouble("no answer in time") from error
+
+    async def _prepared(self, mine: _Loop) -> None:
+        """Make the tables; that may take longer than any write waits."""
         async with mine.ready:
             if not mine.prepared:
-                await self.prepare(connection)
+                async with mine.pool.connection() as connection:
+                    await self.prepare(connection)
                 mine.prepared = True
+
+    def _unavailable(self, trouble: object = "others are writing") -> StoreUnavailableError:
+        return StoreUnavailableError(
+            f"the session store {self.name} could not be reached for {self._patience:g} seconds ({trouble}): see "
+            f"whether it runs, then try again"
+        )
 
     def _mine(self) -> _Loop:
         if self._closed:
@@ -238,11 +266,17 @@ class PooledDatabase(ABC):
         if self._pid != os.getpid():  # in a forked child, whose parent's leases are not its own
             self._pid = os.getpid()
             self._leases.forget()
-        return _Loop(self.make_pool(), Committer(self._committed, self.writers))
+        return _Loop(self.make_pool(), Committer(self._committed, self.writers, self._patience, self._unavailable))
 
     async def _renewed(self, pool: Pool, renewal: Renew) -> Renewed:
         async with pool.connection() as connection, connection.transaction():
             return await driven(connection, renewal.steps(self._statements, Batch()))
+
+
+async def _paused(pause: float) -> float:
+    """Wait before another attempt; return how long to wait the next time."""
+    await asyncio.sleep(pause * (0.5 + random.random()))  # noqa: S311 - so that two do not collide again
+    return min(pause * 2, _LONGEST_PAUSE)
 
 
 async def driven(connection: Connection, steps: Steps[T]) -> T:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 #: How long a statement waits for a lock before the attempt is given up and made again, in seconds.
-LOCK_SECONDS = 3.0
+LOCK_SECONDS = 1.5
 #: How long a transaction may stand still: its worker was stopped, or its machine is gone.
 IDLE_SECONDS = 5.0
 #: How long a statement may take.
