@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tests.simulation.clock import Loop
 from tests.simulation.promise import Promise, Run
-from tests.simulation.world import LOOP, Process, SimThread, World
+from tests.simulation.world import LOOP, STORE, Process, SimThread, World
 
 from newel.claims import SessionBusyError
 from newel.claims.gate import Claims, leave
@@ -117,7 +118,7 @@ class Owner:
             for step in range(random.randint(1, 5)):
                 yield await self._append(run, view, f"{run.name}.{step}")
                 await asyncio.sleep(random.expovariate(1.0))
-                if random.random() < 0.5:
+                if random.random() < 0.8:
                     await self._act(run, view)
         finally:
             run.is_over = True
@@ -134,9 +135,16 @@ class Owner:
         try:
             async with asyncio.timeout(limit):
                 await self.service.append_event(view, event)
+        except StoreUnavailableError:
+            if not self.place.peers_hold_up:
+                self.promise.unavailable(self.process, begin, view.number, self.place.patience)
+            raise
         finally:
-            # A wait that is cancelled ends at once, unless its write has begun.
-            self.promise.waited(self.process, begin, self.place.patience, "an append")
+            if limit is None:
+                self.promise.waited(self.process, begin, self.place.patience, "an append")
+            else:  # it ends at once, unless its write has begun
+                excuses = () if self.place.peers_hold_up else (STORE,)
+                self.promise.waited(self.process, begin, limit, "a cancelled append", *excuses)
         self.promise.acknowledged(view, name)
         self.promise.granted(run)
         return event
@@ -148,6 +156,9 @@ class Owner:
         try:
             if (confirmation := self.service.confirm(view)) is not None:
                 self.promise.count("confirmations")
+                if random.random() < 0.3:
+                    stall = partial(self.process.stall, random.uniform(0.1, 20.0))
+                    self.world.after(0.01 * random.random(), stall)
                 await confirmation
         finally:
             self.promise.waited(self.process, begin, self.place.patience, "a confirmation")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tests.simulation.world import HELD_UP, LOOP, STALL, STORE, Process, World
+from tests.simulation.world import HELD_UP, LOOP, STALL, STORE, Process, World, row_trouble
 
 from newel.sessions.stored.leases import Lease
 from newel_kernel import Session
@@ -51,6 +51,8 @@ class Promise:
         #: Session -> the names of the events stored so far; (session, epoch) -> the run that has the lease.
         self._stored: dict[int, list[str]] = {}
         self._runs: dict[tuple[int, int], Run] = {}
+        #: Run -> the lease that it holds.
+        self._epochs: dict[str, int] = {}
         self._acknowledged: list[tuple[int, str]] = []
         self.counts: dict[str, int] = {}
 
@@ -69,8 +71,20 @@ class Promise:
             self._last[held.number] = held
             if before is not None and held.epoch != before.epoch and before.owner is not None:
                 self._taken(before, held)
-            if held.version < len(self._stored.get(held.number, ())):
-                self.world.fail(f"the session {held.number} has lost events")
+            self._read(held)
+
+    def _read(self, held: Held) -> None:
+        """Read what is new in a log: nobody but the owner of the lease appends to a run."""
+        stored = self._stored.setdefault(held.number, [])
+        if held.version < len(stored):
+            self.world.fail(f"the session {held.number} has lost events")
+        for text in self._events(held.number, len(stored)):
+            stored.append(name := json.loads(text)["author"])
+            epoch = self._epochs.get(name.partition(".")[0])
+            if epoch not in (None, held.epoch):
+                self.world.fail(f"{name} is stored in session {held.number} under {epoch}: the lease is {held.epoch}")
+        if len(stored) < held.version:
+            self.world.fail(f"session {held.number} counts {held.version} events and has {len(stored)}")
 
     def _taken(self, before: Held, now: Held) -> None:
         """A lease that was not given back has another owner: the run that had it must know by now."""
@@ -90,15 +104,13 @@ class Promise:
         assert run.view is not None
         assert run.lease is not None
         self._runs[run.lease.number, run.view.lease] = run
+        self._epochs[run.name] = run.view.lease
 
     def check_events(self) -> None:
         """Read what is new in the logs: acknowledged events are there, once, and the runs stand one after another."""
-        for number, held in list(self._last.items()):
-            stored = self._stored.setdefault(number, [])
-            for text in self._events(number, len(stored)):
-                stored.append(json.loads(text)["author"])
-            if len(stored) < held.version:
-                self.world.fail(f"session {number} counts {held.version} events and has {len(stored)}")
+        for number in self._stored:
+            if len(self._events(number, 0)) < len(self._stored[number]):
+                self.world.fail(f"session {number} has lost events")
         for number, name in self._acknowledged:
             if (times := self._stored[number].count(name)) != 1:
                 self.world.fail(f"the acknowledged event {name} of session {number} is stored {times} times")
@@ -154,17 +166,25 @@ class Promise:
         last = self._last.get(lease.number)
         if last is not None and last.epoch != run.view.lease:
             return
-        trouble = world.troubles.within(lease.since, world.now, run.process, STALL, HELD_UP, STORE)
+        kinds = (STALL, HELD_UP, STORE, row_trouble(lease.number))
+        # Another process that stands still may keep a lock: SQLite's for good, a server's for a while.
+        trouble = world.troubles.within(lease.since, world.now, None, *kinds)
         if trouble < lease.seconds * _CAUSE:
             world.fail(f"{run.name} has lost the lease of session {lease.number} without a cause")
 
-    def waited(self, process: Process, begin: float, seconds: float, what: str) -> None:
+    def unavailable(self, process: Process, begin: float, number: int, patience: float) -> None:
+        """A write was given up: the store cannot have been free for long."""
+        kinds = (STALL, LOOP, HELD_UP, STORE, row_trouble(number))
+        if self.world.troubles.within(begin, self.world.now, process, *kinds) < patience / 3:
+            self.world.fail(f"a write of {process.name} to session {number} was given up without a cause")
+
+    def waited(self, process: Process, begin: float, seconds: float, what: str, *excuses: str) -> None:
         """A wait that may take `seconds` is over."""
         world = self.world
         taken = world.now - begin
         if taken > seconds + ALLOWANCE:
             # What stands still, and a commit under way, cannot be called back.
-            excused = world.troubles.within(begin, world.now, process, STALL, LOOP, HELD_UP)
+            excused = world.troubles.within(begin, world.now, process, STALL, LOOP, HELD_UP, *excuses)
             if taken > seconds + ALLOWANCE + excused:
                 world.fail(f"{what} of {process.name} took {taken:.1f} s, and not at most {seconds:g} s")
 

@@ -16,16 +16,18 @@ from tests.simulation.clock import replacements
 from tests.simulation.file_store import SimDatabase
 from tests.simulation.owner import Owner
 from tests.simulation.stores import Place, place_of
-from tests.simulation.world import Process, SimThread, World
+from tests.simulation.world import HELD_UP, Process, SimThread, World
 
 from newel.claims.settings import Settings
+from newel.sessions.sqlite import renewal, writer
 from newel.sessions.sqlite import service as sqlite_service
-from newel.sessions.sqlite import writer
 from newel.sessions.stored import clockwork, keeper, leases, leasing, pooled
+from newel.sessions.stored.dialects import SQLITE
+from newel.sessions.stored.statements import Statements
 from newel_kernel import seam
 
 #: The mean time between two faults, in seconds, and how often the logs are checked.
-_FAULT_SECONDS, _CHECK_SECONDS = 4.0, 5.0
+_FAULT_SECONDS, _CHECK_SECONDS = 3.0, 5.0
 #: After so many deaths what is left of the dead is collected.
 _DEATHS_PER_COLLECTION = 100
 
@@ -47,7 +49,7 @@ class Simulation:
             lease_seconds=draw.choice([2.0, 5.0, 10.0]),
         )
         #: Some worlds are calm, and a lease must be kept there.
-        self._pause = _FAULT_SECONDS * draw.choice([0.5, 1.0, 4.0])
+        self._pause = _FAULT_SECONDS * draw.choice([0.5, 1.0, 4.0, 15.0])
 
     def run(self, steps: int) -> None:
         """Run so many steps; raise Broken at a broken promise."""
@@ -85,7 +87,9 @@ class Simulation:
 
     def _fault(self) -> None:
         draw = self.world.random
-        fault = draw.choice([self._stall, self._stall, self._kill, self._fork, self._step_clock, *self.place.faults()])
+        fault = draw.choice(
+            [self._stall, self._stall, self._stall, self._kill, self._fork, self._step_clock, *self.place.faults()]
+        )
         if self._living:
             self.place.promise.count(f"fault{fault.__name__}")
             fault()
@@ -93,7 +97,7 @@ class Simulation:
 
     def _stall(self) -> None:
         draw = self.world.random
-        seconds = draw.choice([0.1, 1.0, 5.0, 20.0]) * draw.random()
+        seconds = draw.choice([0.1, 0.5, 1.5, 3.0]) * draw.random() * self._settings.lease_seconds
         draw.choice(self._living).process.stall(seconds)
 
     def _kill(self) -> None:
@@ -121,12 +125,19 @@ class Simulation:
         SimThread(lambda: self._forks(owner), name="fork", world=self.world, process=owner.process).start()
 
     def _forks(self, owner: Owner) -> None:
-        items = list(owner.process.forking)
+        items, begin = list(owner.process.forking), self.world.now
         for item in items:
             item.before_fork()
         self.world.wait(0.002)
+        # A fork waits for the writes under way, and what comes meanwhile waits for the fork.
+        self.world.troubles.add(begin, self.world.now, owner.process, HELD_UP)
         for item in reversed(items):
             item.after_fork_in_parent()
+
+
+def is_ended(process: Process | None) -> bool:
+    """Whether a process has ended."""
+    return process is None or process.is_dead
 
 
 @contextmanager
@@ -139,13 +150,13 @@ def replaced(world: World) -> Iterator[None]:
 
     def is_dead(owner: str) -> bool:
         living = {process.name: process for process in world.processes}
-        process = living.get(owner.partition("/")[0])
-        return process is None or process.is_dead
+        return is_ended(living.get(owner.partition("/")[0]))
 
     def watch_forks(item: Any) -> None:
         world.thread.process.forking.append(item)
 
     new_id: Callable[[], str] = lambda: f"{next(ids):012d}"  # noqa: E731
+    statements = Statements(SQLITE)  # made now: a mutant changes its texts
     swaps: list[tuple[Any, dict[str, Any]]] = [
         (clockwork, replacements(world)),
         (seam, {"clock": world.wall, "monotonic": world.elapsed, "new_id": new_id, "new_session_id": new_id}),
@@ -154,7 +165,9 @@ def replaced(world: World) -> Iterator[None]:
         (keeper, {"watch_forks": watch_forks}),
         (writer, {"watch_forks": watch_forks}),
         (pooled, {"random": SimpleNamespace(random=random.Random(world.seed).random)}),
-        (sqlite_service, {"SqliteDatabase": SimDatabase}),
+        (sqlite_service, {"SqliteDatabase": SimDatabase, "STATEMENTS": statements}),
+        (writer, {"STATEMENTS": statements}),
+        (renewal, {"STATEMENTS": statements}),
         (sys, {"unraisablehook": lambda _: None}),  # what the dead do on the way out
     ]
     was_collecting = gc.isenabled()

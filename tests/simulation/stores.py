@@ -12,7 +12,7 @@ from tests.simulation.file_store import Disk, SimDatabase
 from tests.simulation.promise import Held, Promise
 from tests.simulation.server import Server, Transaction
 from tests.simulation.server_store import Network, SimServerDatabase
-from tests.simulation.world import STORE, World
+from tests.simulation.world import STORE, World, row_trouble
 
 from newel.sessions.sqlite import SqliteSessionService
 from newel.sessions.stored.dialects import POSTGRES
@@ -28,6 +28,8 @@ class Place:
     """Where sessions are stored, and the faults that it has."""
 
     patience = 15.0
+    #: Whether a process that stands still may keep a lock, so that others wait in vain.
+    peers_hold_up = True
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -145,6 +147,8 @@ class FilePlace(Place):
 class ServerPlace(Place):
     """A PostgreSQL server."""
 
+    peers_hold_up = False
+
     def __init__(self, world: World) -> None:
         self.statements = Statements(POSTGRES)
         self.server = Server(world, self.statements)
@@ -192,7 +196,7 @@ class ServerPlace(Place):
         seconds = world.random.choice([0.1, 1.0, 3.0, 10.0, 40.0]) * world.random.random()
         server.locks[key] = foreign
         foreign.locks.add(key)
-        world.troubles.add(world.now, world.now + seconds, None, STORE)
+        world.troubles.add(world.now, world.now + seconds, None, row_trouble(key[1]))
         world.after(seconds, lambda: server.free(foreign))
 
     def _silence(self) -> None:

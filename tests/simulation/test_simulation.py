@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from tests.simulation.mutants import MUTANTS
 from tests.simulation.simulation import Simulation
+from tests.simulation.world import Broken
 
 STORES = ["sqlite", "postgres"]
 
 
-@pytest.mark.parametrize("seed", range(1, 5))
+@pytest.mark.parametrize("seed", range(2, 6))
 @pytest.mark.parametrize("store", STORES)
 def test_owners_keep_what_is_promised(store: str, seed: int) -> None:
     simulation = Simulation(store, seed)
-    simulation.run(15_000)
+    simulation.run(10_000)
     assert simulation.place.promise.counts["appends"] > 20
 
 
@@ -22,7 +24,38 @@ def test_a_seed_is_a_run(store: str) -> None:
 
     def outcome() -> tuple[float, dict[str, int]]:
         simulation = Simulation(store, 7)
-        simulation.run(5_000)
+        simulation.run(4_000)
         return simulation.world.now, simulation.place.promise.counts
 
     assert outcome() == outcome()
+
+
+#: A mend, the store, and a seed that finds the break without it. `steps_until_found` looks for others.
+FOUND = [
+    ("renewed when the queue is idle", "sqlite", 2),
+    ("renewed in the event loop", "postgres", 2),
+    ("ended by a fork", "sqlite", 2),
+    ("ended by a fork", "postgres", 1),
+    ("watches while it asks", "sqlite", 4),
+    ("no margin", "sqlite", 2),
+    ("no margin", "postgres", 1),
+    ("wall clock", "sqlite", 3),
+    ("belief without end", "postgres", 2),
+    ("no confirmation", "postgres", 2),
+    ("each waits again", "sqlite", 1),
+    ("cancelling is not heard", "sqlite", 3),
+    ("cancelling is not heard", "postgres", 3),
+    ("no version check", "sqlite", 2),
+    ("no version check", "postgres", 1),
+    ("every owner counts as dead", "sqlite", 1),
+    ("every owner counts as dead", "postgres", 1),
+    ("a store that forgets", "postgres", 1),
+]
+
+
+@pytest.mark.parametrize(("name", "store", "seed"), FOUND)
+def test_without_a_mend_its_break_is_found(name: str, store: str, seed: int) -> None:
+    (mutant,) = [one for one in MUTANTS if one.name == name]
+    assert store in mutant.stores
+    with mutant.apply(), pytest.raises(Broken):
+        Simulation(store, seed).run(10_000)

@@ -18,6 +18,11 @@ from greenlet import GreenletExit, getcurrent, greenlet
 _SOON, _BUSY = 0.00005, 0.005
 
 
+def row_trouble(number: int) -> str:
+    """The kind of a trouble that only one session has: its row is locked."""
+    return f"row {number}"
+
+
 class Broken(Exception):
     """A promise is broken."""
 
@@ -31,7 +36,7 @@ class Process:
         self.machine = machine
         self.is_dead = False
         self.stalled_until = 0.0
-        self.threads: set[SimThread] = set()
+        self.threads: dict[SimThread, None] = {}  # in an order that depends on the seed alone
         #: What must be at rest while the process forks.
         self.forking: list[Any] = []
         #: Called when it dies: what the system does for a dead process.
@@ -75,7 +80,7 @@ class SimThread:
 
     def start(self) -> None:
         """Let it run, soon."""
-        self.process.threads.add(self)
+        self.process.threads[self] = None
         self.world.wake(self)
 
     def join(self, timeout: float | None = None) -> None:
@@ -95,7 +100,7 @@ class SimThread:
                 self.world.fail(f"the thread {self.name} of {self.process.name} died: {error!r}", error)
         finally:
             self.is_over = True
-            self.process.threads.discard(self)
+            self.process.threads.pop(self, None)
             for thread in self._joining:
                 self.world.wake(thread)
 
@@ -104,7 +109,7 @@ class SimThread:
         if self._greenlet and not self.is_over:
             self.resume(GreenletExit)
         self.is_over = True
-        self.process.threads.discard(self)
+        self.process.threads.pop(self, None)
 
     def resume(self, error: type[BaseException] | None = None) -> None:
         """Run it until it waits; called by the hub."""
@@ -135,12 +140,12 @@ class Troubles:
         self._intervals.append((begin, end, process, kind))
         del self._intervals[:-400]
 
-    def within(self, begin: float, end: float, process: Process, *kinds: str) -> float:
-        """How many seconds of trouble of some kinds the process had from `begin` to `end`."""
+    def within(self, begin: float, end: float, process: Process | None, *kinds: str) -> float:
+        """How many seconds of trouble of some kinds the process (None: any) had from `begin` to `end`."""
         return sum(
             max(0.0, min(end, last) - max(begin, first))
             for first, last, owner, kind in self._intervals
-            if kind in kinds and (owner is None or owner is process)
+            if kind in kinds and (owner is None or process is None or owner is process)
         )
 
 

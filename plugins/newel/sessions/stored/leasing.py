@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from newel.claims.errors import SessionBusyError
 from newel.claims.owners import is_dead
+from newel.sessions.errors import StoreUnavailableError
 from newel.sessions.stored import clockwork
 from newel.sessions.stored.database import Database
 from newel.sessions.stored.leases import Lease, Leases, check_seconds
@@ -13,6 +14,9 @@ from newel.sessions.stored.reader import SessionReader
 from newel.sessions.stored.rows import Key
 from newel.sessions.stored.writes import Prolong, Take
 from newel_kernel import FencedError, Session, brief
+
+#: So often a lease is asked for before an effect, if the answers come late.
+_CONFIRMATIONS = 5
 
 
 class Leasing:
@@ -74,7 +78,19 @@ class Leasing:
         lease = self._leases.of(session)
         if lease is None or (lease.taken and not lease.lost and clockwork.elapsed() < lease.sure_until):
             return None
-        return self.renew(session, ttl=lease.seconds) if lease.taken else self.take(session)
+        return self._confirmed(session, lease)
+
+    async def _confirmed(self, session: Session, lease: Lease) -> None:
+        """Ask the store until an answer comes so soon that it still holds."""
+        for _ in range(_CONFIRMATIONS):
+            lease.check()
+            await (self.renew(session, ttl=lease.seconds) if lease.taken else self.take(session))
+            if clockwork.elapsed() < lease.sure_until or lease.seconds <= 0:
+                return
+        raise StoreUnavailableError(
+            f"the lease of the session {brief(session.id)!r} could not be confirmed: the store takes longer to answer "
+            f"than half of its {lease.seconds:g} seconds; raise `lease_seconds` of the plugin 'claims', or try again"
+        )
 
     def when_lost(self, session: Session, call: Callable[[], object]) -> None:
         """Call `call`, in any thread, once the lease that `hold` asked for is lost, or is about to run out."""
