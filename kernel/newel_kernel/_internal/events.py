@@ -197,8 +197,9 @@ class Event(LlmResponse):
         if self.partial:
             return False
         parts = self.content.parts if self.content is not None else None
-        if not parts:
-            return True
+        if not parts:  # what only notes actions is no answer
+            answers = self.content is not None or any(getattr(self, name) for name in LlmResponse.sparse)
+            return answers or actions is None or actions == _NO_ACTIONS
         for part in parts:
             if part.function_call is not None or part.function_response is not None:
                 return False
@@ -240,6 +241,7 @@ class Event(LlmResponse):
 
 _ACTIONS: Any = Event.__dict__["actions"]
 _NODE_INFO: Any = Event.__dict__["node_info"]
+_NO_ACTIONS = EventActions()
 _LAZY = (_ACTIONS, _NODE_INFO)
 _FrozenEvent = Event._frozen
 _FrozenActions = EventActions._frozen

@@ -36,7 +36,8 @@ class Handover(Event):
 
     def is_final_response(self) -> bool:
         """Whether what the target said last ends its turn; False before it has run."""
-        return not self.partial and self.last is not None and self.last.is_final_response()
+        last = self.last
+        return not self.partial and last is not None and (last.content is None or last.is_final_response())
 
 
 def transfer_targets(agent: BaseAgent) -> list[BaseAgent]:

@@ -8,7 +8,8 @@ import pytest
 
 from newel.agents import LlmAgent
 from newel.testing import Conversation, ScriptedModel
-from newel_kernel import LlmRequest
+from newel_kernel import Context, LlmRequest
+from newel_types import FunctionCall, Part
 
 
 def targets(request: LlmRequest) -> list[str]:
@@ -55,3 +56,16 @@ def test_a_peer_that_joins_in_place_is_offered_and_one_that_changes_is_described
     last = str(model.requests[3].config.system_instruction)
     assert "Knows all." in last
     assert "Knows all." not in str(model.requests[2].config.system_instruction)
+
+
+def test_state_that_a_target_notes_after_its_answer_does_not_ask_the_first_agent_again() -> None:
+    def note(callback_context: Context) -> None:
+        callback_context.state["seen"] = True
+
+    target = LlmAgent(name="target", model=ScriptedModel(["the answer"]), after_agent_callback=note)
+    call = Part(function_call=FunctionCall(name="transfer_to_agent", args={"agent_name": "target"}))
+    model = ScriptedModel([call, "once more"])
+    turn = Conversation(LlmAgent(name="root", model=model, sub_agents=[target])).say("go")
+    assert [event.content.parts[0].text for event in turn if event.is_final_response()] == ["the answer"]
+    assert turn[-1].actions.state_delta == {"seen": True}
+    assert len(model.requests) == 1

@@ -24,7 +24,7 @@ from newel.models.wire.limits import Limits, offline_reason
 from newel.models.wire.service import Service
 from newel.models.wire.sockets import check_websockets, socket_options
 from newel_kernel import LlmRequest, LlmResponse
-from newel_types import GenerateContentResponse, SpeechConfig, deferred
+from newel_types import FinishReason, GenerateContentResponse, SpeechConfig, deferred
 
 Responses = AsyncGenerator[LlmResponse, None]
 
@@ -193,7 +193,13 @@ async def _streamed(connection: Connection, arguments: Json) -> Responses:
 
 
 def _explained(response: LlmResponse) -> LlmResponse:
-    """Give a response that is not an answer an error message; the SDK drops the service's own."""
+    """Give a response that is not an answer an error code and a message; the SDK drops the service's own.
+
+    Thoughts alone are not an answer.
+    """
+    reason, parts = response.finish_reason, response.content.parts or () if response.content is not None else ()
+    if response.error_code is None and reason not in (None, FinishReason.STOP) and all(part.thought for part in parts):
+        response.error_code = reason.value
     if response.error_code is not None and response.error_message is None:
         what = "the answer is cut" if response.content and response.content.parts else "the model gave no answer"
         response.error_message = f"{what}: the service stopped it ({response.error_code})"

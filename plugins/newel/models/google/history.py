@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import NamedTuple, Self
 
 from newel.models.contract import ModelCapabilities
 from newel.models.google.sdk import Json
@@ -33,74 +33,101 @@ class Dialect:
         return cls(vertex, bool(capable.result_media), capable.signed_calls)
 
 
+class _Call(NamedTuple):
+    id: str | None
+    name: str | None
+    result: Json | None = None
+
+
 @dataclass(slots=True)
 class History:
-    """A `Conversion`: contents as JSON, so that each call has its result in the turn after it."""
+    """A `Conversion`: contents as JSON, so that the turn right after calls begins with a result for each of them."""
 
     dialect: Dialect
     contents: list[Json] = field(default_factory=list)
-    #: The calls of the latest turn that have no result yet.
-    _open: list[tuple[str | None, str | None]] = field(default_factory=list)
+    #: The calls of the latest turn of the model, each with its result, if that came.
+    _calls: list[_Call] = field(default_factory=list)
+    #: The position of the content that holds the results of these calls.
+    _results_at: int | None = None
 
     def copy(self) -> Self:
         """See `Conversion`; a content is not changed once it is converted."""
-        return type(self)(self.dialect, list(self.contents), list(self._open))
+        return type(self)(self.dialect, list(self.contents), list(self._calls), self._results_at)
 
     def add(self, content: Content) -> None:
-        """Convert one more content; it is left out if none of it remains."""
-        if content.role == "model":
-            if self.contents and self.contents[-1]["role"] == "user":
-                self.close()
-            parts = list(self._model_parts(content.parts or ()))
-        else:
-            parts = self._user_parts(content)
-        if parts:
-            self.contents.append({"role": content.role or "user", "parts": parts})
+        """Convert one more content; it is left out if none of it remains. Consecutive contents of the model are one."""
+        if content.role != "model":
+            self._add_user(content)
+        elif own := [part for part in content.parts or () if not (part.thought and _is_foreign(part))]:
+            if self.contents and self.contents[-1]["role"] != "model":
+                self._calls, self._results_at = [], None
+            self._calls = [
+                *self._calls,
+                *(_Call(p.function_call.id, p.function_call.name) for p in own if p.function_call),
+            ]
+            parts = list(self._model_parts(own))
+            if self.contents and self.contents[-1]["role"] == "model":
+                self.contents[-1] = {"role": "model", "parts": [*self.contents[-1]["parts"], *parts]}
+            else:
+                self.contents.append({"role": "model", "parts": parts})
 
     def close(self) -> None:
         """Give each call without a result an error result; the service refuses the call otherwise."""
-        if self._open:
-            parts = [_error(call_id, name) for call_id, name in self._open]
-            self._open.clear()
-            self.contents.append({"role": "user", "parts": parts})
+        if self._calls and self._results_at is None:
+            self._results_at = len(self.contents)
+            self.contents.append({"role": "user", "parts": self._results()})
+
+    def _add_user(self, content: Content) -> None:
+        answered, media, rest = self._user_parts(content)
+        for place, dumped in answered:
+            self._calls[place] = self._calls[place]._replace(result=dumped)
+        role, others = content.role or "user", media + rest
+        if self._calls and self._results_at is None and (answered or others):
+            if answered:
+                self._results_at = len(self.contents)
+                self.contents.append({"role": role, "parts": self._results() + others})
+                return
+            self.close()
+        elif answered and self._results_at is not None:  # it came after the message that stands next to the others
+            old = self.contents[self._results_at]
+            parts = [*self._results(), *old["parts"][len(self._calls) :]]
+            self.contents[self._results_at] = {**old, "parts": parts}
+        if others:
+            self.contents.append({"role": role, "parts": others})
+
+    def _results(self) -> list[Json]:
+        return [call.result or _error(call.id, call.name) for call in self._calls]
 
     def _model_parts(self, parts: Sequence[Part]) -> Iterator[Json]:
         signed = not self.dialect.signed_calls
         for part in parts:
-            owner = owner_of(part)
-            foreign = owner is not None and owner != PROVIDER
-            if foreign and part.thought:
-                continue
-            dumped = self._dump(part, foreign=foreign)
-            call = part.function_call
-            if call is not None:
-                self._open.append((call.id, call.name))
+            dumped = self._dump(part, foreign=_is_foreign(part))
+            if part.function_call is not None:
                 if not signed and "thoughtSignature" not in dumped:
                     dumped["thoughtSignature"] = STAND_IN
                 signed = True
             yield dumped
 
-    def _user_parts(self, content: Content) -> list[Json]:
-        """Results in the order of their calls, then media that results cannot hold, then the rest."""
+    def _user_parts(self, content: Content) -> tuple[list[tuple[int, Json]], list[Json], list[Json]]:
+        """The results, each with the position of its call, the media that results cannot hold, and the rest."""
         results: list[tuple[int, Json]] = []
         media: list[Json] = []
         rest: list[Json] = []
         for part in content.parts or ():
             response = part.function_response
             if response is None:
-                rest.append(self._dump(part, foreign=owner_of(part) not in (None, PROVIDER)))
+                rest.append(self._dump(part, foreign=_is_foreign(part)))
             elif (place := self._place(response, dict(results))) is not None:
                 dumped = self._dump(part, foreign=False)
                 if not self.dialect.media_in_results:
                     media += _labelled(response, dumped["functionResponse"].pop("parts", ()))
                 dumped["functionResponse"].setdefault("response", {})
                 results.append((place, dumped))
-        self._open = [call for place, call in enumerate(self._open) if place not in dict(results)]
-        return [dumped for _, dumped in sorted(results, key=lambda pair: pair[0])] + media + rest
+        return results, media, rest
 
     def _place(self, response: FunctionResponse, used: Container[int]) -> int | None:
         """The open call that a result answers; None if no call is open, as for a later result of a call."""
-        fitting = (n for n, (call_id, name) in enumerate(self._open) if _fits(response, call_id, name))
+        fitting = (n for n, call in enumerate(self._calls) if call.result is None and _fits(response, call))
         return next((n for n in fitting if n not in used), None)
 
     def _dump(self, part: Part, *, foreign: bool) -> Json:
@@ -123,8 +150,12 @@ class History:
         return dumped
 
 
-def _fits(response: FunctionResponse, call_id: str | None, name: str | None) -> bool:
-    return response.id == call_id if response.id and call_id else response.name == name
+def _is_foreign(part: Part) -> bool:
+    return owner_of(part) not in (None, PROVIDER)
+
+
+def _fits(response: FunctionResponse, call: _Call) -> bool:
+    return response.id == call.id if response.id and call.id else response.name == call.name
 
 
 def _labelled(response: FunctionResponse, media: Sequence[Json]) -> Iterator[Json]:

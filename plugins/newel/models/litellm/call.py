@@ -102,10 +102,20 @@ class LiteCall:
                 if more.get("refusal"):
                     message["refusal"] = more["refusal"]
         usage = result.get("usage")
+        if isinstance(usage, dict) and not _counted(usage, self.exchange):
+            del result["usage"]
+            usage = None
         details = usage.get("completion_tokens_details") if isinstance(usage, dict) else None
         if isinstance(details, dict) and self.exchange is not None and not self.exchange.counts_thoughts:
             details.pop("reasoning_tokens", None)
         return result
+
+
+def _counted(usage: Json, exchange: Exchange | None) -> bool:
+    """Whether the service counted the tokens: LiteLLM puts zeros or a guess where it did not."""
+    if exchange is not None:
+        return exchange.counts
+    return any(usage.get(name) for name in ("prompt_tokens", "completion_tokens", "total_tokens"))
 
 
 async def _close(chunks: Any) -> None:

@@ -23,6 +23,8 @@ _MOST = 20_000
 #: How long to wait for the end of an answer after its end marker, in seconds.
 _PATIENCE = 0.2
 _REFUSAL = re.compile(rb'"refusal"\s*:\s*"[^"]')
+#: A count of tokens in any protocol; a limit that the answer repeats is none.
+_COUNT = re.compile(rb'"(?!max)\w*(?:tokens?|token_?count|eval_count)"\s*:\s*\d', re.IGNORECASE)
 _THOUGHTS = re.compile(rb'"(?:reasoning|thinking)_tokens"')
 
 
@@ -38,6 +40,8 @@ class Exchange:
     headers: Mapping[str, str] = field(default_factory=dict)
     #: The finish reason in the service's own word.
     finish_reason: str | None = None
+    #: Whether it counted tokens; LiteLLM guesses if it did not.
+    counts: bool = False
     #: Whether it counted the tokens of thoughts.
     counts_thoughts: bool = False
     #: Whether it refused to answer; LiteLLM drops that from streams.
@@ -58,6 +62,7 @@ class Exchange:
         window = self._tail + chunk
         for match in self.reason.finditer(window):
             self.finish_reason = match[1].decode("utf-8", "replace")
+        self.counts = self.counts or _COUNT.search(window) is not None
         self.counts_thoughts = self.counts_thoughts or _THOUGHTS.search(window) is not None
         self.ended = self.ended or self.last.search(window) is not None
         self.refused = self.refused or _REFUSAL.search(window) is not None

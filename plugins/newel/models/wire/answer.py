@@ -88,7 +88,7 @@ class Answer:
             self.metadata[MALFORMED_CALLS] = self._malformed
             reason, message = FinishReason.MALFORMED_FUNCTION_CALL, "; ".join(self._malformed.values())
             return self._ended(word, reason, message, usage, model_version)
-        if not self.parts and reason is not FinishReason.STOP:
+        if reason is not FinishReason.STOP and all(part.thought for part in self.parts):
             return self._ended(word, reason, message, usage, model_version)
         return self._ended(word, reason, None, usage, model_version, failed=False)
 

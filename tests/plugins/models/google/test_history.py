@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from newel.models.capabilities import capabilities_of
-from newel.models.google.history import STAND_IN, Dialect
+from newel.models.google.history import STAND_IN, Dialect, History
 from newel.models.google.requests import on_wire
 from newel.models.wire.signatures import signed
 from newel_types import Content, FunctionCall, FunctionResponse, FunctionResponsePart, Part
@@ -78,10 +80,9 @@ def test_multimodal_results_by_model(dialect: Dialect, inside: bool) -> None:
 def test_calls_without_result_get_one_in_the_turn_after_them() -> None:
     contents = [user("hi"), model(called("add", "c1"), called("add", "c2")), user(result("add", 1, "c2")), model("ok")]
     wire = on_wire(contents, OLD)
-    answered = [part["functionResponse"]["id"] for content in wire[2:4] for part in content["parts"]]
-    assert answered == ["c2", "c1"]
-    assert "no result" in wire[3]["parts"][0]["functionResponse"]["response"]["error"]
-    assert [content["role"] for content in wire] == ["user", "model", "user", "user", "model"]
+    assert [part["functionResponse"]["id"] for part in wire[2]["parts"]] == ["c1", "c2"]
+    assert "no result" in wire[2]["parts"][0]["functionResponse"]["response"]["error"]
+    assert [content["role"] for content in wire] == ["user", "model", "user", "model"]
 
 
 def test_a_second_result_of_a_call_is_left_out() -> None:
@@ -89,3 +90,38 @@ def test_a_second_result_of_a_call_is_left_out() -> None:
     wire = on_wire(contents, OLD)
     assert [part for content in wire[1:] for part in content["parts"] if "functionResponse" in part] == wire[1]["parts"]
     assert wire[2]["parts"] == [{"text": "and?"}]
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.booleans(), st.lists(st.integers(0, 3), max_size=3), st.booleans()), max_size=10))
+def test_results_stand_right_behind_the_turn_of_their_calls(history: list[tuple[bool, list[int], bool]]) -> None:
+    contents, number = [], 0
+    for is_model, numbers, speaks in history:
+        ids = [f"c{n}" for n in dict.fromkeys(numbers)]
+        if is_model:  # an id may come back in a later turn
+            parts = [called("act", f"{one}-{number}") for one in ids]
+            number += bool(ids)
+        else:
+            parts = [result("act", len(contents), f"{one}-{number - 1}") for one in ids]
+        if parts or speaks:
+            words = [Part(text=f"text {len(contents)}")] if speaks else []
+            contents.append(Content(role="model" if is_model else "user", parts=words + parts))
+    whole = History(THIRD)
+    for content in contents:
+        grown = whole.copy()
+        before = list(map(str, whole.contents))
+        grown.add(content)
+        assert list(map(str, whole.contents)) == before
+        whole = grown
+    whole.close()
+    wire = whole.contents
+    kinds = [[next(key for key in part if key != "thoughtSignature") for part in one["parts"]] for one in wire]
+    for index, one in enumerate(wire):
+        calls = [part["functionCall"]["id"] for part in one["parts"] if "functionCall" in part]
+        results = wire[index + 1]["parts"][: len(calls)] if calls else []
+        assert [part["functionResponse"]["id"] for part in results] == calls
+        assert "functionResponse" not in kinds[index][kinds[index].count("functionResponse") :]
+        assert index == 0 or one["role"] == "user" or wire[index - 1]["role"] == "user"
+    texts = [part.text for content in contents for part in content.parts or () if part.text]
+    assert [part["text"] for one in wire for part in one["parts"] if "text" in part] == texts
+    assert sum(kind.count("functionCall") for kind in kinds) == sum(kind.count("functionResponse") for kind in kinds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import pytest
 
 from newel.models.kinds import model_of
 from newel.models.lite_llm import LiteLlm
+from newel.models.litellm.exchange import Exchange
 from newel_compose import compose
 from newel_kernel import LlmRequest, LlmResponse, ModelError
 from newel_testkit.wire import WireServer, fault
@@ -149,3 +151,23 @@ def test_a_stream_that_is_collected_sets_no_context_variable(
     asyncio.run(main())
     gc.collect()
     assert late == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "counts"),
+    [
+        (b'{"choices": [{"message": {"content": "I used \\"total_tokens\\": 9"}}], "usage": null}', False),
+        (b'{"usage": {}, "max_output_tokens": 5, "max_tokens": 6}', False),
+        (b'{"usage": {"prompt_tokens": 0, "total_tokens": 0}}', True),
+        (b'{"usage": {"input_tokens" : 3}}', True),
+        (b'{"usageMetadata": {"promptTokenCount": 3}}', True),
+        (b'{"usage": {"inputTokens": 3}}', True),
+        (b'{"done": true, "prompt_eval_count": 3}', True),
+    ],
+)
+def test_only_the_services_own_count_counts(answer: bytes, counts: bool) -> None:
+    for cut in range(0, len(answer), 7):
+        exchange = Exchange(re.compile(b"-"), re.compile(b"-"))
+        exchange.note(answer[:cut])
+        exchange.note(answer[cut:])
+        assert exchange.counts is counts

@@ -85,3 +85,12 @@ def test_arguments_that_the_token_limit_cut_are_not_dispatched() -> None:
     response = answer.response("length", REASONS)
     assert response.error_code == "MAX_TOKENS"
     assert [part.text for part in response.content.parts] == ["I look."]
+
+
+@pytest.mark.parametrize("word", ["length", "brand_new"])
+def test_thoughts_alone_are_not_an_answer_if_the_service_stopped_it(word: str) -> None:
+    answer = Answer("parrot")
+    answer.thought("Hm.", "sig")
+    response = answer.response(word, REASONS)
+    assert response.error_code == response.finish_reason.value
+    assert [part.text for part in response.content.parts] == ["Hm."]
