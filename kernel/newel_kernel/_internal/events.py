@@ -197,7 +197,7 @@ class Event(LlmResponse):
         if self.partial:
             return False
         parts = self.content.parts if self.content is not None else None
-        if not parts:  # what only notes actions is no answer
+        if not parts:  # actions alone are not an answer
             answers = self.content is not None or any(getattr(self, name) for name in LlmResponse.sparse)
             return answers or actions is None or actions == _NO_ACTIONS
         for part in parts:

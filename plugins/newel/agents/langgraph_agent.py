@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from importlib import import_module
+from itertools import takewhile
 from typing import Any
 
 from pydantic import field_validator
 
 from newel.agents import base_agent
-from newel_kernel import Event, InvocationContext, ModelError
+from newel_kernel import Event, InvocationContext, LlmRequest, ModelError, RequestProcessor
 from newel_types import Content, Part
 
+#: The processor that puts the conversation together, as every agent's model sees it.
+_CONVERSATION = "contents"
+_SOUNDS = ("audio/", "video/")
 _CLASSES = {"system": "SystemMessage", "user": "HumanMessage", "assistant": "AIMessage"}
 
 
 class LangGraphAgent(base_agent.BaseAgent):
-    """Sends the conversation to `graph` and yields its last message.
+    """Sends the conversation, as an agent's model would see it, to `graph` and yields its last message.
 
     The graph's state has `messages`. A graph with a checkpointer remembers the conversation itself, in a thread of
-    its own for each app, user, session and agent, and gets only the user's latest messages. `instruction` is the first
-    message of a new thread. What a graph asks with `interrupt()` is the agent's answer, and the user's next message
-    resumes it.
+    its own for each app, user, session and agent, and gets only the user's latest messages; after a rewind or a fork a
+    new thread begins with the conversation that stands. `instruction` is the first message of a new thread. What a
+    graph asks with `interrupt()` is the agent's answer, and the user's next message resumes it.
     """
 
     graph: object
@@ -43,12 +48,18 @@ class LangGraphAgent(base_agent.BaseAgent):
         config = {"configurable": {"thread_id": self._thread(ctx)}}
         remembers = bool(getattr(self.graph, "checkpointer", None))
         state = await self._call("get_state", config) if remembers else None
+        request = LlmRequest()
+        told = ctx.composition.registry.find(RequestProcessor, _CONVERSATION).run(ctx, request)
+        for event in (await told if told is not None else None) or ():
+            yield event
+        contents = list.copy(request.contents)
         if waiting := _interrupts(state):
-            given: object = _resuming(waiting, "\n".join(text for _, text in _latest(ctx.session.events)))
+            given: object = _resuming(waiting, "\n".join(filter(None, map(_text, _latest(contents)))))
         else:
-            turns = [] if _messages(state) else self._opening()
-            turns += _latest(ctx.session.events) if remembers else _dialogue(ctx.session.events, self.name)
-            given = {"messages": [_message(role, text) for role, text in turns]}
+            known = bool(_messages(state))
+            messages = [] if known else self._opening()
+            messages += [_message(content) for content in (_latest(contents) if known else contents) if content.parts]
+            given = {"messages": [message for message in messages if message is not None]}
         result = await self._call("invoke", given, config)
         yield Event(
             invocation_id=ctx.invocation_id,
@@ -61,13 +72,15 @@ class LangGraphAgent(base_agent.BaseAgent):
         """The thread's id: a session's id is unique only for one user of one app, and agents may share a checkpointer.
 
         As JSON, so that no two lists of ids give the same text. A deleted session's successor has another first event.
+        A rewind takes back what the thread remembers, so that another one begins.
         """
         session = ctx.session
         first = session.events[0].id if session.events else ""
-        return json.dumps([session.app_name, session.user_id, session.id, self.name, first])
+        ids = [session.app_name, session.user_id, session.id, self.name, first]
+        return json.dumps(ids + [one.id for one in session.events if _is_rewind(one)][-1:])
 
-    def _opening(self) -> list[tuple[str, str]]:
-        return [("system", self.instruction)] if self.instruction else []
+    def _opening(self) -> list[object]:
+        return [_made("system", self.instruction)] if self.instruction else []
 
     async def _call(self, name: str, *args: object) -> Any:
         """Call the asynchronous method, or, if the graph has none, the synchronous one in a thread."""
@@ -120,33 +133,52 @@ def _resuming(waiting: Sequence[object], answer: str) -> object:
     return import_module("langgraph.types").Command(resume=resume)
 
 
-def _text(event: Event) -> str:
-    parts = event.content.parts if event.content is not None else None
-    return "\n".join(part.text for part in parts or () if part.text and not part.thought)
+def _is_rewind(event: Event) -> bool:
+    actions = event.touched_actions
+    return actions is not None and bool(actions.rewind_before_invocation_id)
 
 
-def _latest(events: Iterable[Event]) -> list[tuple[str, str]]:
-    """The user's messages since the latest event of another author."""
-    turns: list[tuple[str, str]] = []
-    for event in reversed(list(events)):
-        if event.author != "user":
-            if turns:
-                break
-        elif text := _text(event):
-            turns.append(("user", text))
-    return turns[::-1]
+def _text(content: Content) -> str:
+    return "\n".join(part.text for part in content.parts or () if part.text and not part.thought)
 
 
-def _dialogue(events: Iterable[Event], name: str) -> list[tuple[str, str]]:
-    """The messages of the user and of the agent `name`."""
-    roles = {"user": "user", name: "assistant"}
-    return [(roles[e.author], text) for e in events if e.author in roles and (text := _text(e))]
+def _latest(contents: Sequence[Content]) -> list[Content]:
+    """The user's messages at the end."""
+    return list(takewhile(lambda content: content.role != "model", reversed(contents)))[::-1]
 
 
-def _message(role: str, text: str) -> object:
+def _message(content: Content) -> object | None:
+    """A message of the texts and the media in a content; None if it has none."""
+    media = [block for part in content.parts or () if (block := _block(part)) is not None]
+    text = _text(content)
+    role = "assistant" if content.role == "model" else "user"
+    if media:
+        words: list[dict[str, object]] = [{"type": "text", "text": text}] if text else []
+        return _made(role, words + media)
+    return _made(role, text) if text else None
+
+
+def _block(part: Part) -> dict[str, object] | None:
+    """A block of LangChain for a medium."""
+    blob, file = part.inline_data, part.file_data
+    if blob is not None and blob.data is not None:
+        mime = blob.mime_type or "application/octet-stream"
+        data = base64.b64encode(blob.data).decode()
+        if mime.startswith("image/"):
+            return {"type": "image_url", "image_url": {"url": f"data:{mime};base64,{data}"}}
+        kind = mime.partition("/")[0] if mime.startswith(_SOUNDS) else "file"
+        return {"type": kind, "base64": data, "mime_type": mime}
+    if file is not None and file.file_uri:
+        if (file.mime_type or "").startswith("image/"):
+            return {"type": "image_url", "image_url": {"url": file.file_uri}}
+        return {"type": "file", "url": file.file_uri, "mime_type": file.mime_type}
+    return None
+
+
+def _made(role: str, content: str | list[dict[str, object]]) -> object:
     """A LangChain message; without LangChain, the dict that its reducers also accept."""
     try:
         messages = import_module("langchain_core.messages")
     except ModuleNotFoundError:
-        return {"role": role, "content": text}
-    return getattr(messages, _CLASSES[role])(content=text)
+        return {"role": role, "content": content}
+    return getattr(messages, _CLASSES[role])(content=content)

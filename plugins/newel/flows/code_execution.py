@@ -33,6 +33,8 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
     timeout_seconds: PositiveFloat | None = 300.0
     #: Characters of an execution's output that the model sees.
     max_output: PositiveInt = MAX_OUTPUT
+    #: Run the tool calls of an answer that also holds code, after the code; otherwise they are left out.
+    keep_calls: bool = False
 
 
 def before(ctx: LlmContext, request: LlmRequest) -> Awaitable[list[Event] | None]:

@@ -30,6 +30,10 @@ class Limits(Protocol):
     def max_output(self) -> int:
         """What is longer is cut."""
 
+    @property
+    def keep_calls(self) -> bool:
+        """Whether the tool calls of an answer with code run after the code."""
+
 
 async def prepare_code(ctx: LlmContext, request: LlmRequest, limits: Limits) -> list[Event] | None:
     """Explore new data files, and write code and results as text, for this model runs nothing itself."""
@@ -56,7 +60,10 @@ async def prepare_code(ctx: LlmContext, request: LlmRequest, limits: Limits) -> 
 
 
 async def run_code(ctx: LlmContext, response: LlmResponse, limits: Limits) -> list[Event] | None:
-    """Run the first code of an answer: an event of the code and one of its result replace the answer."""
+    """Run the first code of an answer: an event of the code and one of its result replace the answer.
+
+    Of the answer itself, the tool calls stay if the settings say so.
+    """
     content = response.content
     if response.partial or content is None:
         return None
@@ -66,14 +73,17 @@ async def run_code(ctx: LlmContext, response: LlmResponse, limits: Limits) -> li
     execution = _execution(ctx, executor, limits)
     if execution.exhausted:
         return None
-    code_content = Content(role=content.role, parts=list(content.parts or ()))
+    parts = content.parts or ()
+    calls = [part for part in parts if part.function_call is not None] if limits.keep_calls else []
+    code_content = Content(role=content.role, parts=[part for part in parts if part not in calls])
     code = CodeExecutionUtils.extract_code_and_truncate_content(code_content, executor.code_block_delimiters)
     if not code:
         return None
     code_event = execution.event(code_content)
     code_event.usage_metadata = response.usage_metadata  # the answer itself is not recorded, its tokens are spent
     result = await execution.run(code, execution.context.get_input_files())
-    response.content = None
+    response.content = Content(role=content.role, parts=calls) if calls else None
+    response.usage_metadata = None
     return [code_event, result]
 
 

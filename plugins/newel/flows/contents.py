@@ -42,7 +42,8 @@ def processor(reading: Reading) -> Callable[[LlmAgent], RequestStep]:
     """Replaces the contents with the conversation; contents of the instructions go before the user's last messages."""
 
     def for_agent(agent: LlmAgent) -> RequestStep:
-        name, whole = agent.name, agent.include_contents == "default"
+        # An agent of another type that asks for the conversation sees it whole.
+        name, whole = agent.name, getattr(agent, "include_contents", "default") == "default"
 
         def run(ctx: LlmContext, request: LlmRequest) -> Awaitable[list[Event]] | None:
             untold: list[Event] = []
@@ -74,6 +75,11 @@ def processor(reading: Reading) -> Callable[[LlmAgent], RequestStep]:
 
 async def _telling(ctx: InvocationContext, messages: list[Event]) -> list[Event]:
     return [note(ctx, messages)]
+
+
+def reading_of(own: Settings) -> Reading:
+    """How the settings say that events are read."""
+    return Reading(fence=own.fence_quotations, asked_only=own.asked_answers_only, keep_meanwhile=own.keep_meanwhile)
 
 
 def _history(ctx: InvocationContext, name: str, reading: Reading) -> History:
@@ -149,6 +155,4 @@ def register_settings() -> type[BaseModel]:
 @hookimpl
 def register_request_processors(settings: Mapping[str, Settings]) -> list[RequestProcessor]:
     """The processor `contents`."""
-    own = settings["contents"]
-    reading = Reading(fence=own.fence_quotations, asked_only=own.asked_answers_only, keep_meanwhile=own.keep_meanwhile)
-    return [agent_processor("contents", processor(reading))]
+    return [agent_processor("contents", processor(reading_of(settings["contents"])))]

@@ -28,6 +28,6 @@ def _drop_ids(content: dict[str, Any]) -> None:
 
 def last_text(request: LlmRequest, most: int = 80) -> str:
     """The end of the conversation, for messages."""
-    texts = [part.text for content in request.contents for part in content.parts or () if part.text]
-    text = texts[-1] if texts else ""
+    parts = [part for content in request.contents for part in content.parts or ()]
+    text = next((part.text for part in reversed(parts) if part.text and not part.thought), "")
     return text if len(text) <= most else f"{text[: most - 1]}…"

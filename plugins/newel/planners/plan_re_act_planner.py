@@ -5,6 +5,8 @@ Specified in docs/reference/behaviour.md#planning.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from newel.planners.base_planner import BasePlanner
 from newel_kernel import Context, LlmRequest, ReadonlyContext
 from newel_types import Part
@@ -43,6 +45,10 @@ class PlanReActPlanner(BasePlanner):
         """The process and its tags."""
         return _INSTRUCTION
 
+    def plan_stream(self) -> PlanStream:
+        """What sorts the chunks of one answer."""
+        return PlanStream()
+
     def process_planning_response(self, callback_context: Context, response_parts: list[Part]) -> list[Part] | None:
         """The parts up to the end of the first group of tool calls, thoughts marked; calls without a name are dropped.
 
@@ -60,6 +66,51 @@ class PlanReActPlanner(BasePlanner):
                 parts.append(part)
                 called = True
         return parts or None
+
+
+class PlanStream:
+    """The text of an answer that comes in chunks, sorted as `process_planning_response` sorts the whole.
+
+    Text is held back as long as it may turn out to be either.
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+        #: Whether the text that comes now is a thought; None: not known.
+        self._thinks: bool | None = None
+
+    def parts_of(self, chunk: Sequence[Part]) -> list[Part]:
+        """What is known of the text so far and was not given yet; other parts unchanged."""
+        parts: list[Part] = []
+        for part in chunk:
+            if part.text and not part.thought and part.function_call is None:
+                parts.extend(self._take(part.text))
+            else:
+                parts.append(part)
+        return parts
+
+    def _take(self, text: str) -> Iterator[Part]:
+        if self._thinks is False:
+            yield Part(text=text)
+            return
+        self._held += text
+        before, tag, answer = self._held.partition(FINAL_ANSWER_TAG)
+        if tag:
+            self._thinks, self._held = False, ""
+            yield Part(text=before + tag, thought=True)
+            if answer:
+                yield Part(text=answer)
+        elif self._thinks or self._held.startswith(_THOUGHTS):
+            self._thinks = True
+            whole = len(self._held) - _begun(self._held, FINAL_ANSWER_TAG)
+            if whole:
+                yield Part(text=self._held[:whole], thought=True)
+            self._held = self._held[whole:]
+
+
+def _begun(text: str, tag: str) -> int:
+    """How many characters at the end of `text` may be the beginning of `tag`."""
+    return next((count for count in range(len(tag) - 1, 0, -1) if text.endswith(tag[:count])), 0)
 
 
 def _sorted(part: Part) -> list[Part]:

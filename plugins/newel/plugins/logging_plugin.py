@@ -98,7 +98,8 @@ def _summary(content: Content | None) -> str:
     items: list[str] = []
     for part in (content.parts or ()) if content is not None else ():
         if part.text:
-            items.append(repr(shortened(part.text, _MOST)))
+            said = repr(shortened(part.text, _MOST))
+            items.append(f"thought {said}" if part.thought else said)
         elif part.function_call is not None:
             items.append(f"call of {part.function_call.name}")
         elif part.function_response is not None:

@@ -68,4 +68,4 @@ def _part(part: Part) -> str:
     if part.function_response is not None:
         result = json.dumps(part.function_response.response, ensure_ascii=False, default=str)
         return f"```\n{part.function_response.name} returned {result}\n```"
-    return part.text or ""
+    return "" if part.thought else part.text or ""

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
-from newel.agents import LangGraphAgent
+from newel.agents import LangGraphAgent, LlmAgent, SequentialAgent
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
+from newel.testing import Conversation, ScriptedModel
 from newel_compose import compose
 from newel_kernel import ModelError
+from newel_types import Part
 
 
 class Graph:
@@ -135,3 +137,37 @@ def test_the_users_own_words_are_no_answer() -> None:
         talk(asking, "clean up")
     with pytest.raises(ModelError, match="ended without an answer"):
         talk(SimpleNamespace(invoke=lambda state, config: state), "x")
+
+
+def rewind(chat: Conversation, invocation_id: str) -> None:
+    going = chat.runner.rewind_async(
+        user_id=chat.user_id, session_id=chat.session_id, rewind_before_invocation_id=invocation_id
+    )
+    asyncio.run(going)
+
+
+def test_a_graph_sees_what_stands_after_a_rewind_with_media_and_other_agents_words() -> None:
+    for graph in (Graph(), Remembering()):
+        clerk = LlmAgent(name="clerk", model=ScriptedModel(["c1", "c2", "c3"]))
+        root = SequentialAgent(name="both", sub_agents=[clerk, LangGraphAgent(name="graph", graph=graph)])
+        chat = Conversation(root)
+        chat.say("one")
+        rewind(chat, chat.say("two")[0].invocation_id)
+        chat.say([Part(text="three"), Part.from_bytes(data=b"x", mime_type="image/png")])
+        told = str(graph.inputs[-1])
+        assert "one" in told
+        assert "answer 1" in told
+        assert "two" not in told
+        assert "answer 2" not in told
+        assert "data:image/png;base64,eA==" in told
+        assert "[clerk] said: c3" in told
+
+
+def test_a_thread_goes_on_after_a_rewind_with_what_is_new() -> None:
+    graph = Remembering()
+    chat = Conversation(LangGraphAgent(name="graph", graph=graph))
+    chat.say("one")
+    rewind(chat, chat.say("two")[0].invocation_id)
+    chat.say("three")
+    chat.say("four")
+    assert graph.inputs[2:] == [[("user", "one"), ("assistant", "answer 1"), ("user", "three")], [("user", "four")]]

@@ -31,7 +31,7 @@ from newel_kernel import (
     RunConfig,
     StreamingMode,
 )
-from newel_types import Blob, Content, GenerateContentResponseUsageMetadata, Outcome, Part
+from newel_types import Blob, Content, FunctionCall, GenerateContentResponseUsageMetadata, Outcome, Part
 
 BLOCK = "Let me see:\n```python\nprint(6 * 7)\n```\nand so on"
 CSV = b"city,people\nRome,3\nOslo,1\n"
@@ -171,6 +171,32 @@ class TestResponse:
             ["<run>1</run>"],
             ["<Output of the code:\n42\n\n>"],
         ]
+
+    @pytest.mark.parametrize(("distribution", "looked"), [("standard", 1), ("adk", 0)])
+    @pytest.mark.parametrize("calls_first", [True, False])
+    def test_calls_next_to_code_run_after_it(self, distribution: str, looked: int, calls_first: bool) -> None:
+        seen: list[str] = []
+
+        def look(place: str) -> str:
+            """Look."""
+            seen.append(place)
+            return "found"
+
+        call = Part(function_call=FunctionCall(name="look", args={"place": "Rome"}))
+        parts = [call, Part(text=BLOCK)] if calls_first else [Part(text=BLOCK), call]
+        answer = LlmResponse(
+            content=Content(role="model", parts=parts),
+            usage_metadata=GenerateContentResponseUsageMetadata(total_token_count=7),
+        )
+        talk = Talk(Recording(OK), answer, "done", distribution=distribution)
+        talk.agent.tools = [look]
+        turn = talk.say("go")
+        assert len(seen) == looked
+        assert shape(list(turn))[0] == ["Let me see:\n", ("code", "print(6 * 7)")]
+        assert turn[1].content.parts[0].code_execution_result.outcome == Outcome.OUTCOME_OK
+        assert [len(event.get_function_calls()) for event in turn][:3] == [0, 0, looked]
+        assert sum(e.usage_metadata.total_token_count or 0 for e in turn if e.usage_metadata is not None) == 7
+        assert turn[-1].content.parts[0].text == "done"
 
 
 class TestFailures:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from newel.agents import LlmAgent
+from newel.models import BaseLlm
 from newel.planners import BasePlanner, BuiltInPlanner, PlanReActPlanner
 from newel.testing import Conversation, ScriptedModel
-from newel_kernel import Event
-from newel_types import FunctionCall, GenerateContentConfig, Part, ThinkingConfig
+from newel_kernel import Event, LlmResponse, RunConfig, StreamingMode
+from newel_types import Content, FunctionCall, GenerateContentConfig, Part, ThinkingConfig
 
 
 def run(agent: LlmAgent, *messages: str) -> list[Event]:
@@ -109,3 +113,41 @@ def test_a_planner_of_ones_own() -> None:
     events = run(root, "go")
     assert "Rhyme, root." in root.model.requests[0].config.system_instruction  # type: ignore[union-attr]
     assert events[0].actions.state_delta == {"rhymed": True}
+
+
+_PIECES = st.sampled_from(["/*PLANNING*/", "/*ACTION*/", "/*REASONING*/", "plan ", "/*", "*/", "a", "/*FINAL", "\n"])
+
+
+@settings(deadline=None)
+@given(st.lists(_PIECES, max_size=6), st.sampled_from(["", "/*FINAL_ANSWER*/"]), st.text(max_size=9), st.data())
+def test_chunks_are_sorted_as_the_whole(before: list[str], tag: str, answer: str, data: st.DataObject) -> None:
+    text = "".join(before) + tag + answer
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=8)) | {0, len(text)})
+    stream = PlanReActPlanner().plan_stream()
+    shown = [part for a, b in pairwise(cuts) for part in stream.parts_of([Part(text=text[a:b])])]
+    whole = PlanReActPlanner().process_planning_response(None, [Part(text=text)]) or []  # type: ignore[arg-type]
+    for thought in (True, None):
+        said = "".join(part.text or "" for part in shown if part.thought is thought)
+        assert "".join(part.text or "" for part in whole if part.thought is thought).startswith(said)
+    if tag:
+        assert "".join(part.text or "" for part in shown) == text
+
+
+@pytest.mark.parametrize(("distribution", "leaks"), [("standard", False), ("adk", True)])
+def test_a_streamed_plan_is_a_thought(distribution: str, leaks: bool) -> None:
+    chunks = ["/*PLA", "NNING*/ look ", "it up /*FINAL_", "ANSWER*/ It is", " 4."]
+    pieces = [LlmResponse(content=Content(role="model", parts=[Part(text=one)]), partial=True) for one in chunks]
+    whole = LlmResponse(content=Content(role="model", parts=[Part(text="".join(chunks))]))
+
+    class Streaming(BaseLlm):
+        async def generate_content_async(self, llm_request: Any, stream: bool = False) -> Any:
+            for response in (*pieces, whole) if stream else (whole,):
+                yield response.model_copy(deep=True)
+
+    root = LlmAgent(name="root", model=Streaming(model="m"), planner=PlanReActPlanner())
+    chat = Conversation(root, distribution=distribution)
+    for _ in range(2):
+        turn = chat.say("go", run_config=RunConfig(streaming_mode=StreamingMode.SSE))
+        said = "".join(p.text or "" for event in turn if event.partial for p in event.content.parts if not p.thought)
+        assert said == ("".join(chunks) if leaks else " It is 4.")
+        assert [p.text for p in turn[-1].content.parts if not p.thought] == [" It is 4."]

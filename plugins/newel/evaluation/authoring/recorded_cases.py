@@ -75,9 +75,10 @@ def _expected(turn: Invocation) -> Invocation:
     data = turn.intermediate_data
     events = data.invocation_events if isinstance(data, InvocationEvents) else ()
     texts = [
-        (event.author, [part for part in event.content.parts or () if part.text])
+        (event.author, parts)
         for event in events
-        if event.content is not None and any(part.text for part in event.content.parts or ())
+        if event.content is not None
+        and (parts := [part for part in event.content.parts or () if part.text and not part.thought])
     ]
     return Invocation(
         invocation_id=turn.invocation_id,

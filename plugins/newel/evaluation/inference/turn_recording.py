@@ -171,9 +171,9 @@ def invocation_of(user_content: Content, events: Iterable[Event], details: AppDe
 
 
 def _final(events: list[Event]) -> Event | None:
-    """The last final event with a text, else the last final one."""
+    """The last final event with a text that is not a thought, else the last final one."""
     final = [e for e in events if e.content is not None and e.content.parts and e.is_final_response()]
-    with_text = [e for e in final if any(part.text for part in e.content.parts)]  # type: ignore[union-attr]
+    with_text = [e for e in final if any(part.text and not part.thought for part in e.content.parts)]  # type: ignore[union-attr]
     choice = with_text or final
     return choice[-1] if choice else None
 

@@ -130,7 +130,8 @@ def _steps(turn: Invocation) -> list[dict[str, Any]]:
                 text = f"{response.name}: {json.dumps(response.response, ensure_ascii=False, default=str)}"
                 steps.append({"author": event.author, "kind": "result", "text": text})
             elif part.text:
-                steps.append({"author": event.author, "kind": "text", "text": part.text})
+                kind = "thought" if part.thought else "text"
+                steps.append({"author": event.author, "kind": kind, "text": part.text})
         if len(steps) == before and (tokens or event.model_version):
             steps.append({"author": event.author, "kind": "answer", "text": ""})
         if tokens and len(steps) > before:

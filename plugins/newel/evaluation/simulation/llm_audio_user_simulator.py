@@ -15,6 +15,7 @@ from newel.evaluation.simulation.user_simulator import (
     Status,
     UserSimulator,
 )
+from newel.events.text import text_of
 from newel.models.wire.sounds import Resampler, rate_of
 from newel_kernel import Event, ModelError
 from newel_types import Blob, Content, GenerateContentConfig, Part, PrebuiltVoiceConfig, SpeechConfig, VoiceConfig
@@ -73,7 +74,7 @@ class LlmAudioUserSimulator(UserSimulator):
         message = await self._text.get_next_user_message(events)
         if message.status is not Status.SUCCESS or message.user_message is None:
             return message
-        words = "".join(part.text for part in message.user_message.parts or () if part.text)
+        words = text_of(message.user_message)
         if not words:
             return message
         return NextUserMessage(status=Status.SUCCESS, user_message=await self.to_audio_content(words))

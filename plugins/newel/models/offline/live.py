@@ -139,7 +139,7 @@ class OfflineConnection(BaseLlmConnection):
     def _responses(self, answer: LlmResponse) -> Iterator[LlmResponse]:
         """An answer as it is spoken: as text, or in tones with a transcription."""
         parts = _parts(answer)
-        words = "".join(part.text or "" for part in parts)
+        words = "".join(part.text for part in parts if part.text and not part.thought)
         if not self._speaks or not words or any(part.function_call is not None for part in parts):
             yield answer
             return
