@@ -193,20 +193,28 @@ class Runner(KernelRunner):
         state_delta: dict[str, Any] | None = None,
         run_config: KernelRunConfig | None = None,
         yield_user_message: bool = False,
+        steers: bool = False,
     ) -> runs.Run:
         """Start one invocation in the background, as `run_async` would run it; others follow it by its `events`.
 
-        It is among this runner's `runs` until it ends. Closing the runner cancels it.
+        With `steers` the message is for a run that may be under way, as with `steer`. It is among this runner's `runs`
+        until it ends. Closing the runner cancels it.
         """
-        events = self.run_async(
-            user_id=user_id,
-            session_id=session_id,
-            invocation_id=invocation_id,
-            new_message=new_message,
-            state_delta=state_delta,
-            run_config=run_config,
-            yield_user_message=yield_user_message,
-        )
+        if steers and (new_message is None or invocation_id is not None):
+            raise ConfigurationError("start(steers=True) needs a `new_message`, and no `invocation_id`")
+        message = Message(new_message, invocation_id, state_delta, yield_user_message)
+        if steers:
+            events = self._steering(user_id, session_id, message, run_config)
+        else:
+            events = self.run_async(
+                user_id=user_id,
+                session_id=session_id,
+                invocation_id=invocation_id,
+                new_message=new_message,
+                state_delta=state_delta,
+                run_config=run_config,
+                yield_user_message=yield_user_message,
+            )
         return self.runs.start(events, user_id, session_id, partial(self._stored, user_id, session_id))
 
     async def _stored(self, user_id: str, session_id: str) -> Sequence[Event]:

@@ -126,6 +126,11 @@ class Run:
         if (error := self._error()) is not None:
             raise error
 
+    async def begun(self) -> None:
+        """Wait for the first event, or for the end; raises what ended the run before it had one."""
+        async with aclosing(self.batches(most=1)) as batches:
+            await anext(batches, None)
+
     def cancel(self) -> None:
         """Ask the run to end: its running step is cancelled. An ended run does not change."""
         if not self._task.done():

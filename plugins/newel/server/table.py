@@ -102,4 +102,28 @@ _OF_ARTIFACTS = [
         load=deferred("newel.server.endpoints.artifacts", "get_metadata"),
     ),
 ]
-ROUTES = [*_SERVICE, *_OF_SESSIONS, *_RUNS, *_OF_ARTIFACTS]
+_OF_QUESTIONS = [
+    Route(
+        name="list_user_questions",
+        path="/apps/{app_name}/users/{user_id}/questions",
+        load=deferred("newel.server.endpoints.questions", "list_user_questions"),
+    ),
+    Route(
+        name="list_questions",
+        path=f"{_SESSION}/questions",
+        load=deferred("newel.server.endpoints.questions", "list_questions"),
+    ),
+    Route(
+        name="answer_question",
+        method="POST",
+        path=f"{_SESSION}/questions/{{question_id}}",
+        load=deferred("newel.server.endpoints.questions", "answer_question"),
+    ),
+    Route(
+        name="steer",
+        method="POST",
+        path=f"{_SESSION}/steer",
+        load=deferred("newel.server.endpoints.questions", "steer"),
+    ),
+]
+ROUTES = [*_SERVICE, *_OF_SESSIONS, *_RUNS, *_OF_QUESTIONS, *_OF_ARTIFACTS]

@@ -60,7 +60,7 @@ async def run(call: Call) -> Response:
     try:
         events = [event async for event in run.events()]
     except (ConfigurationError, PairingError) as error:
-        raise _refused(error) from error
+        raise refused(error) from error
     finally:
         if watch is not None:
             watch.cancel()
@@ -74,15 +74,15 @@ async def run_sse(call: Call) -> Response:
     if last := call.request.headers.get("last-event-id"):
         invocation, number = _read(last)
         where = _where(call)
-        return await _stream(call, where, _running(call.server, where, invocation) or invocation, number)
+        return await streamed(call, where, _running(call.server, where, invocation) or invocation, number)
     run, where = await _started(call, yields_message=True)
-    return await _stream(call, where, run, 0, starts=True)
+    return await streamed(call, where, run, 0, starts=True)
 
 
 @endpoint(answer=list[RunAnswer])
 async def list_runs(call: Call) -> object:
     """The runs of a session that are under way in this process."""
-    return [_described(run) for run in call.server.runs_of(**place(call))]
+    return [described(run) for run in call.server.runs_of(**place(call))]
 
 
 @endpoint(query=After, media_type="text/event-stream")
@@ -95,7 +95,7 @@ async def follow_run(call: Call) -> Response:
     run = _running(call.server, where, id_)
     if run is None and not await _is_stored(call, where, id_):
         raise Refusal(404, "Run not found")
-    return await _stream(call, where, run or id_, number)
+    return await streamed(call, where, run or id_, number)
 
 
 @endpoint(answer=RunAnswer)
@@ -106,7 +106,7 @@ async def cancel_run(call: Call) -> object:
     if run is not None:
         run.cancel()
         await run.wait()
-        return _described(run)
+        return described(run)
     if await _is_stored(call, where, id_):
         raise Refusal(409, "The run has ended, or another process runs it")
     raise Refusal(404, "Run not found")
@@ -136,7 +136,7 @@ async def _started(call: Call, *, yields_message: bool) -> tuple[Run, Place]:
     return run, where
 
 
-async def _stream(call: Call, where: Place, run: Run | str, after: int, *, starts: bool = False) -> EventStream:
+async def streamed(call: Call, where: Place, run: Run | str, after: int = 0, *, starts: bool = False) -> EventStream:
     """The stream of a run, or of an invocation that does not run here; a client that starts it may end it, too."""
     store, wire = call.server.services.session, await call.server.wire(where["app_name"])
     if isinstance(run, str):
@@ -148,7 +148,7 @@ async def _stream(call: Call, where: Place, run: Run | str, after: int, *, start
         try:
             await anext(frames, None)  # refuses with a status what cannot begin
         except (ConfigurationError, PairingError) as error:
-            raise _refused(error) from error
+            raise refused(error) from error
     left = run.cancel if starts and _cancels(call) else _stay
     return EventStream(frames, call.server.settings.heartbeat, left, {"x-run-id": run.id})
 
@@ -177,7 +177,7 @@ async def _cancel_if_left(request: Request, run: Run) -> None:
     run.cancel()
 
 
-def _refused(error: Exception) -> Exception:
+def refused(error: Exception) -> Exception:
     """The refusal of a message that does not fit the session; other errors unchanged."""
     if isinstance(error, PairingError) or type(error) is ConfigurationError:
         return Refusal(422, str(error))
@@ -201,5 +201,6 @@ def _read(last: str) -> tuple[str, int]:
     return invocation, int(number)
 
 
-def _described(run: Run) -> dict[str, object]:
+def described(run: Run) -> dict[str, object]:
+    """What a client learns of a run."""
     return {"id": run.id, "invocationId": run.invocation_id, "status": run.status.value}
