@@ -39,7 +39,7 @@ ELSEWHERE = {
     "compact_async": {"keep": "tests/plugins/runners/test_compact.py"},
     "fork_session": {"new_session_id": "tests/plugins/sessions", "events": "tests/plugins/sessions"},
     "delete_session": {},
-    "start": {},
+    "start": {"steers": "tests/plugins/runners/test_steering.py"},
     "steer": {},
     "run": {},
     "run_async": {"abort_signal": "tests/plugins/runners/test_abort.py"},

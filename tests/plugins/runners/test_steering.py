@@ -296,3 +296,24 @@ def test_a_tool_that_waits_for_its_own_run_is_refused() -> None:
         assert _texts(await _all(runner.run_async(**WHERE, new_message="hello"))) == ["call", "result", "answer 2"]
 
     asyncio.run(run())
+
+
+def test_a_run_in_the_background_may_steer() -> None:
+    async def run() -> None:
+        store, model, sent = InMemorySessionService(), Model(calls=1), []
+
+        async def work() -> str:
+            one = runner.start(**WHERE, new_message="by the way", yield_user_message=True, steers=True)
+            await one.begun()
+            sent.append(one)
+            return "done"
+
+        runner = Runner(app_name="a", agent=LlmAgent(name="a", model=model, tools=[work]), session_service=store)
+        await store.create_session(app_name="a", **WHERE)
+        await _all(runner.run_async(**WHERE, new_message="hello"))
+        assert _texts([event async for event in sent[0].events()]) == ["by the way"]
+        assert model.shown[1] == ["hello", "call", "result", "by the way"]
+        with pytest.raises(ConfigurationError, match="needs a `new_message`"):
+            runner.start(**WHERE, invocation_id="i", steers=True)
+
+    asyncio.run(run())
