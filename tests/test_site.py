@@ -130,7 +130,8 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
         names = getattr(module, "__all__", None) or (module.__dir__() if "__getattr__" in vars(module) else [])
         if names:
             words = set(re.findall(r"\w+", read(site / "reference" / "api" / f"{package}.html").text))
-            missing += [f"{package}.{name}" for name in names if name not in words]
+            real = [name for name in names if name.isidentifier()]  # pytest puts "@py_builtins" in what it rewrites
+            missing += [f"{package}.{name}" for name in real if name not in words]
     assert not missing
 
 

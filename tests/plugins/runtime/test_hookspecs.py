@@ -220,6 +220,8 @@ def test_a_descriptor_from_a_hook_lands_where_it_belongs(kind: Kind[Any]) -> Non
         "adapt": say,
         "notify": idle,
         "make": idle,
+        "user_of": idle,
+        "path": "/mine",
         "after": _ANCHORS.get(kind.hook, ()),
     }
     wanted = inspect.signature(kind.descriptor).parameters
