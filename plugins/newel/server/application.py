@@ -18,8 +18,9 @@ from newel.server.middleware import wrapped
 from newel.server.options import Options
 from newel.server.routing import Routing, Table
 from newel.server.state import State
+from newel.server.traces import Traces
 from newel.sessions.kinds import SessionBackend
-from newel_compose import Backend, Composition, compose_once
+from newel_compose import Backend, Composition, compose_once, extend
 from newel_kernel import BaseSessionService, ConfigurationError
 
 if TYPE_CHECKING:
@@ -66,7 +67,11 @@ def app(
     """
     if agents_dir is None and not agents:
         raise ConfigurationError("app() needs agents_dir=, a folder of agents, or agents=, a dict of agents by name")
+    options = options or Options()
     composed = composition if composition is not None else compose_once(distribution)
+    traces = Traces() if options.development else None
+    if traces is not None:
+        composed = extend(composed, [traces])
     opened = open_services(
         composed,
         None,
@@ -82,7 +87,7 @@ def app(
         credential=opened.credential or InMemoryCredentialService(),
     )
     apps = Apps(composed, fspath(agents_dir) if agents_dir is not None else None, agents)
-    return Application(State(composed, apps, options or Options(), services))
+    return Application(State(composed, apps, options, services, traces))
 
 
 def _store(composition: Composition, kind: type[Backend[S]], service: S | str | None) -> S | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from newel.server import kinds
+from newel.server import development, kinds
 from newel.server.kinds import Route, UserOf
 from newel.server.operations.table import OPERATIONS
 from newel.server.settings import Settings as ServerSettings
@@ -33,7 +33,7 @@ def register_settings() -> type[BaseModel]:
 @hookimpl
 def register_routes() -> list[Route]:
     """The routes of google-adk, and newel's own."""
-    return [*ROUTES, *OPERATIONS]
+    return [*ROUTES, *OPERATIONS, *development.ROUTES]
 
 
 @hookimpl

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, get_origin
 from urllib.parse import quote, unquote
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import to_json
+from starlette.datastructures import QueryParams
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -156,9 +157,15 @@ class Routing:
 def _query(found: Endpoint, connection: HTTPConnection) -> object:
     assert found.query is not None
     try:
-        return found.query.model_validate(dict(connection.query_params))
+        return found.query.model_validate(_values(found.query, connection.query_params))
     except ValidationError as error:
         raise invalid(error, "query") from None
+
+
+def _values(query: type[BaseModel], parameters: QueryParams) -> dict[str, object]:
+    """The parameters by name; those of a field that is a list, in a list."""
+    lists = {name for name, field in query.model_fields.items() if get_origin(field.annotation) is list}
+    return {name: parameters.getlist(name) if name in lists else parameters[name] for name in parameters}
 
 
 def _body(found: Endpoint, data: bytes) -> object:

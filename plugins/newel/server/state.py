@@ -15,11 +15,13 @@ from newel.server.options import Options
 from newel.server.settings import Settings
 from newel.server.wire import Wire
 from newel_compose import Composition
+from newel_kernel import Stash
 
 if TYPE_CHECKING:
     from starlette.requests import HTTPConnection
 
     from newel.files.agent_source import AgentSource
+    from newel.server.traces import Traces
 
 #: How long a deletion waits for the end of a run, in seconds.
 _PATIENCE = 10.0
@@ -28,15 +30,21 @@ _PATIENCE = 10.0
 class State:
     """A server's apps, its stores and the runners that exist so far."""
 
-    def __init__(self, composition: Composition, apps: Apps, options: Options, services: Services) -> None:
+    def __init__(
+        self, composition: Composition, apps: Apps, options: Options, services: Services, traces: Traces | None = None
+    ) -> None:
         self.composition = composition
         self.apps = apps
         self.options = options
         self.services = services
+        #: The spans of recent runs; None: nobody looks at them.
+        self.traces = traces
         self.settings = composition.settings_of("server", Settings)
         self.user_of: Callable[[HTTPConnection], Awaitable[str | None]] | None = None
         if self.settings.user_of:
             self.user_of = composition.registry.find(UserOf, self.settings.user_of).user_of
+        #: What endpoints keep as long as the server.
+        self.stash = Stash()
         self._runners: dict[str, Runner] = {}
         self._wires: dict[str, Wire] = {}
         #: Writes sessions and events whose agents are of no interest.

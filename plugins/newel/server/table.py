@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from newel.server.kinds import Route
+from newel.server.kinds import WEBSOCKET, Route
 from newel_types import deferred
 
 _SESSIONS = "/apps/{app_name}/users/{user_id}/sessions"
@@ -66,6 +66,9 @@ _RUNS = [
         method="POST",
         path=f"{_RUN}/cancel",
         load=deferred("newel.server.endpoints.runs", "cancel_run"),
+    ),
+    Route(
+        name="run_live", method=WEBSOCKET, path="/run_live", load=deferred("newel.server.endpoints.live", "run_live")
     ),
 ]
 _OF_ARTIFACTS = [

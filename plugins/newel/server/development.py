@@ -1,0 +1,165 @@
+"""The table of the routes for development; the older paths, and the names with underscores, are aliases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from newel.server.kinds import Route
+from newel_types import deferred
+
+_EVENT = "/users/{user_id}/sessions/{session_id}/events/{event_id}/graph"
+_CASE = "{eval_set_id}/eval-cases/{eval_case_id}"
+_OLD_CASE = "{eval_set_id}/evals/{eval_case_id}"
+
+
+def _route(name: str, method: str, paths: tuple[str, ...], load: Callable[[], Any]) -> Route:
+    """A route below each of the two prefixes of an app."""
+    path, *aliases = [f"{prefix}/{{app_name}}{one}" for prefix in ("/dev/apps", "/apps") for one in paths]
+    return Route(name=name, method=method, path=path, aliases=tuple(aliases), load=load, development=True)
+
+
+_EVALUATION = [
+    _route(
+        "create_eval_set",
+        "POST",
+        ("/eval-sets",),
+        deferred("newel.server.endpoints.evaluation", "create_eval_set"),
+    ),
+    _route("list_eval_sets", "GET", ("/eval-sets",), deferred("newel.server.endpoints.evaluation", "list_eval_sets")),
+    _route(
+        "create_legacy_eval_set",
+        "POST",
+        ("/eval_sets/{eval_set_id}",),
+        deferred("newel.server.endpoints.evaluation", "create_legacy_eval_set"),
+    ),
+    _route(
+        "list_legacy_eval_sets",
+        "GET",
+        ("/eval_sets",),
+        deferred("newel.server.endpoints.evaluation", "list_legacy_eval_sets"),
+    ),
+    _route(
+        "list_eval_cases",
+        "GET",
+        ("/eval_sets/{eval_set_id}/evals",),
+        deferred("newel.server.endpoints.evaluation", "list_cases"),
+    ),
+    _route(
+        "get_eval_case",
+        "GET",
+        (f"/eval-sets/{_CASE}", f"/eval_sets/{_OLD_CASE}"),
+        deferred("newel.server.endpoints.evaluation", "get_case"),
+    ),
+    _route(
+        "update_eval_case",
+        "PUT",
+        (f"/eval-sets/{_CASE}", f"/eval_sets/{_OLD_CASE}"),
+        deferred("newel.server.endpoints.evaluation", "update_case"),
+    ),
+    _route(
+        "delete_eval_case",
+        "DELETE",
+        (f"/eval-sets/{_CASE}", f"/eval_sets/{_OLD_CASE}"),
+        deferred("newel.server.endpoints.evaluation", "delete_case"),
+    ),
+    _route(
+        "add_session_to_eval_set",
+        "POST",
+        ("/eval-sets/{eval_set_id}/add-session", "/eval_sets/{eval_set_id}/add_session"),
+        deferred("newel.server.endpoints.evaluation", "add_session"),
+    ),
+    _route(
+        "run_eval",
+        "POST",
+        ("/eval-sets/{eval_set_id}/run",),
+        deferred("newel.server.endpoints.evaluation", "run_eval"),
+    ),
+    _route(
+        "run_legacy_eval",
+        "POST",
+        ("/eval_sets/{eval_set_id}/run_eval",),
+        deferred("newel.server.endpoints.evaluation", "run_legacy_eval"),
+    ),
+    _route(
+        "list_eval_results", "GET", ("/eval-results",), deferred("newel.server.endpoints.evaluation", "list_results")
+    ),
+    _route(
+        "list_legacy_eval_results",
+        "GET",
+        ("/eval_results",),
+        deferred("newel.server.endpoints.evaluation", "list_legacy_results"),
+    ),
+    _route(
+        "get_eval_result",
+        "GET",
+        ("/eval-results/{eval_result_id}", "/eval_results/{eval_result_id}"),
+        deferred("newel.server.endpoints.evaluation", "get_result"),
+    ),
+    _route(
+        "list_metrics",
+        "GET",
+        ("/metrics-info", "/eval_metrics"),
+        deferred("newel.server.endpoints.evaluation", "list_metrics"),
+    ),
+]
+_GRAPHS = [
+    _route("build_graph", "GET", ("/build_graph", "/graph"), deferred("newel.server.endpoints.graphs", "build_graph")),
+    _route(
+        "build_graph_image",
+        "GET",
+        ("/build_graph_image",),
+        deferred("newel.server.endpoints.graphs", "build_graph_image"),
+    ),
+    _route("event_graph", "GET", (_EVENT,), deferred("newel.server.endpoints.graphs", "event_graph")),
+    Route(
+        name="read_agent_file",
+        path="/dev/apps/{app_name}/builder",
+        aliases=("/builder/app/{app_name}",),
+        load=deferred("newel.server.endpoints.builder", "read_agent_file"),
+        development=True,
+    ),
+]
+_TRACES = [
+    Route(
+        name="trace_of_session",
+        path="/dev/apps/{app_name}/debug/trace/session/{session_id}",
+        load=deferred("newel.server.endpoints.traces", "trace_of_session"),
+        development=True,
+    ),
+    Route(
+        name="trace_of_event",
+        path="/dev/apps/{app_name}/debug/trace/{event_id}",
+        load=deferred("newel.server.endpoints.traces", "trace_of_event"),
+        development=True,
+    ),
+    Route(
+        name="old_trace_of_session",
+        path="/debug/trace/session/{session_id}",
+        load=deferred("newel.server.endpoints.traces", "trace_of_session"),
+        development=True,
+    ),
+    Route(
+        name="old_trace_of_event",
+        path="/debug/trace/{event_id}",
+        load=deferred("newel.server.endpoints.traces", "trace_of_event"),
+        development=True,
+    ),
+]
+_UI = [
+    Route(name=name, path=path, load=load, development=True)
+    for name, path, load in (
+        ("root", "/", deferred("newel.server.endpoints.ui", "root")),
+        ("dev_ui", "/dev-ui", deferred("newel.server.endpoints.ui", "dev_ui")),
+        ("dev_ui_index", "/dev-ui/", deferred("newel.server.endpoints.ui", "index")),
+        ("dev_ui_config", "/dev-ui/config", deferred("newel.server.endpoints.ui", "ui_config")),
+        (
+            "dev_ui_runtime_config",
+            "/dev-ui/assets/config/runtime-config.json",
+            deferred("newel.server.endpoints.ui", "runtime_config"),
+        ),
+        ("dev_ui_asset", "/dev-ui/{name:path}", deferred("newel.server.endpoints.ui", "asset")),
+        ("telemetry_config", "/config/telemetry", deferred("newel.server.endpoints.ui", "telemetry_config")),
+    )
+]
+ROUTES = [*_EVALUATION, *_GRAPHS, *_TRACES, *_UI]

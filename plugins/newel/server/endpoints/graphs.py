@@ -1,0 +1,67 @@
+"""Graphs: what an app is made of, as data and as Graphviz's source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel
+
+from newel.drawing.description import picture_of
+from newel.drawing.dot import dot
+from newel.server.calls import Call, endpoint
+from newel.server.endpoints.sessions import opened
+from newel.server.refusals import Refusal
+from newel_kernel import BaseAgent, subtree
+
+
+class Image(BaseModel):
+    """The agent that is drawn, by default the root."""
+
+    node: str | None = None
+    dark_mode: bool = False
+
+
+async def build_graph(call: Call) -> object:
+    """The tree of agents."""
+    name = call.path["app_name"]
+    return {"name": name, "root_agent": _node((await call.server.apps.source(name)).agent)}
+
+
+@endpoint(query=Image)
+async def build_graph_image(call: Call) -> object:
+    """The source of the drawing of an agent; without `node`, of the root, under its name."""
+    root = (await call.server.apps.source(call.path["app_name"])).agent
+    name = call.query.node
+    if name is None:
+        return {root.name: _drawn(root)}
+    agent = next((one for one in subtree(root) if one.name == name.rpartition("/")[2]), None)
+    if agent is None:
+        raise Refusal(404, f"the app has no agent {name!r}")
+    return _drawn(agent)
+
+
+async def event_graph(call: Call) -> object:
+    """The source of the drawing of the agents, for an event of a session."""
+    session = await opened(call)
+    if not any(event.id == call.path["event_id"] for event in session.events):
+        raise Refusal(404, "Event not found")
+    return _drawn((await call.server.apps.source(call.path["app_name"])).agent)
+
+
+def _drawn(agent: BaseAgent) -> dict[str, str]:
+    return {"dotSrc": dot(picture_of(agent))}
+
+
+def _node(agent: BaseAgent) -> dict[str, Any]:
+    node: dict[str, Any] = {
+        "name": agent.name,
+        "type": type(agent).__name__,
+        "description": agent.description,
+        "sub_agents": [_node(child) for child in agent.sub_agents],
+    }
+    tools = getattr(agent, "tools", ())
+    if isinstance(tools, (list, tuple)) and tools:
+        node["tools"] = [
+            getattr(tool, "name", None) or getattr(tool, "__name__", type(tool).__name__) for tool in tools
+        ]
+    return node
