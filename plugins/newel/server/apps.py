@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
+from os import scandir
+from os.path import isfile
 from pathlib import Path
 
 from newel.files.agent_source import AgentSource, load_source
@@ -14,6 +16,7 @@ from newel_compose import Composition
 from newel_kernel import BaseAgent, ConfigurationError
 
 _YAML = tuple(f"{name}{suffix}" for name in ("app", "root_agent", "agent") for suffix in (".yaml", ".yml"))
+_ENTRIES = ("agent.py", *_YAML, "agent/__init__.py")
 _NAMES = ("root_agent", "app")
 
 
@@ -48,9 +51,10 @@ class Apps:
         """The apps by name, sorted. A folder in which nothing looks like an agent is left out."""
         found = dict(self._fixed)
         if self._folder is not None and self._folder.is_dir():
-            for entry in self._folder.iterdir():
-                if not entry.name.startswith((".", "_")) and entry.is_dir() and is_app(entry):
-                    found[entry.name] = Place(str(entry), folder=entry)
+            with scandir(self._folder) as entries:
+                for entry in entries:
+                    if not entry.name.startswith((".", "_")) and entry.is_dir() and is_app(path := Path(entry.path)):
+                        found[entry.name] = Place(entry.path, folder=path)
         return dict(sorted(found.items()))
 
     def place(self, name: str) -> Place:
@@ -79,7 +83,7 @@ class Apps:
 
 def is_app(folder: Path) -> bool:
     """Whether a folder looks like an agent's: nothing is imported."""
-    if any((folder / name).is_file() for name in (*_YAML, "agent.py", "agent/__init__.py")):
+    if any(map(isfile, (f"{folder}/{name}" for name in _ENTRIES))):
         return True
     package = folder / "__init__.py"
     if not package.is_file():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from pydantic_core import to_json
@@ -22,6 +23,21 @@ _UNTOUCHED: Mapping[tuple[bool, bool], dict[str, Any]] = {
     (False, False): {},
 }
 Paths = Mapping[str, bytes]
+_JSON: dict[str, Any] = {"by_alias": True, "exclude_none": True}
+#: The fields that few events have.
+_others = attrgetter(
+    "touched_actions",
+    "touched_node_info",
+    "sparse_values",
+    "model_version",
+    "finish_reason",
+    "custom_metadata",
+    "output",
+    "long_running_tool_ids",
+    "branch",
+    "isolation_scope",
+)
+_NO_OTHERS = (None, None, Event.no_sparse, *[None] * 7)
 
 
 class Wire:
@@ -39,6 +55,8 @@ class Wire:
     def event(self, event: Event) -> bytes:
         """An event as a JSON object, without a graph's checkpoint, which no client can use."""
         event = without_secrets(event)
+        if _others(event) == _NO_OTHERS and getattr(event, "_extra", None) is None:
+            return self._plain(event)
         actions, node_info = event.touched_actions, event.touched_node_info
         exclude: Any = _UNTOUCHED[actions is None, node_info is None]
         if node_info is not None and node_info.nodes is not None:
@@ -51,6 +69,29 @@ class Wire:
                 data[:-1],
                 _NO_ACTIONS if actions is None else b"",
                 b"" if node_info is not None else self._paths.get(event.author, self._nowhere),
+                b"}",
+            )
+        )
+
+    def _plain(self, event: Event) -> bytes:
+        """The same for an event that holds no more than most do; it takes a quarter of the time."""
+        content, usage = event.content, event.usage_metadata
+        return b"".join(
+            (
+                b"{",
+                b"" if content is None else b'"content":' + content.model_dump_json(**_JSON).encode() + b",",
+                b"" if usage is None else b'"usageMetadata":' + usage.model_dump_json(**_JSON).encode() + b",",
+                b"" if event.partial is None else b'"partial":true,' if event.partial else b'"partial":false,',
+                b'"invocationId":',
+                to_json(event.invocation_id),
+                b',"author":',
+                to_json(event.author),
+                b',"id":',
+                to_json(event.id),
+                b',"timestamp":',
+                to_json(event.timestamp),
+                _NO_ACTIONS,
+                self._paths.get(event.author, self._nowhere),
                 b"}",
             )
         )
