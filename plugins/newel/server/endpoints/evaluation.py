@@ -8,7 +8,7 @@ from functools import wraps
 from pydantic import BaseModel, Field
 
 from newel.errors.not_found_error import NotFoundError
-from newel.evaluation.cases.eval_case import EvalCase, Invocation, InvocationEvents, SessionInput
+from newel.evaluation.cases.eval_case import EvalCase, SessionInput
 from newel.evaluation.cases.eval_set import EvalSet
 from newel.evaluation.inference.evaluation_generator import EvaluationGenerator
 from newel.evaluation.metrics.eval_metrics import EvalMetric, MetricInfo, PrebuiltMetrics
@@ -32,6 +32,8 @@ from newel.server.endpoints.sessions import Body
 from newel.server.refusals import Refusal
 from newel_kernel import Key, seam
 
+#: The fields of a case that google-adk does not know: they are shown only if they are set.
+_OWN = ("tags", "skip", "xfail", "repeats", "criteria", "turn_criteria", "human_label", "source")
 _SETS = Key[EvalSetsManager]("eval sets", InMemoryEvalSetsManager)
 _RESULTS = Key[EvalSetResultsManager]("eval results", InMemoryEvalSetResultsManager)
 
@@ -123,7 +125,13 @@ async def list_cases(call: Call) -> object:
 @_refusing
 async def get_case(call: Call) -> object:
     """A case."""
-    return _camel(_case(call))
+    case = _case(call)
+    unset = {
+        name
+        for name in _OWN
+        if getattr(case, name) == EvalCase.model_fields[name].get_default(call_default_factory=True)
+    }
+    return case.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=unset)
 
 
 @endpoint(body=EvalCase)
@@ -155,9 +163,7 @@ async def add_session(call: Call) -> None:
         raise Refusal(404, "Session not found")
     case = EvalCase(
         eval_id=body.eval_id,
-        conversation=[
-            _expected(turn) for turn in EvaluationGenerator.convert_events_to_eval_invocations(session.events)
-        ],
+        conversation=EvaluationGenerator.convert_events_to_eval_invocations(session.events),
         session_input=SessionInput(app_name=app, user_id=body.user_id, state={}),
         creation_timestamp=seam.clock(),
     )
@@ -206,15 +212,6 @@ async def list_metrics(call: Call) -> object:
     released = {one.value for one in PrebuiltMetrics}
     found: list[MetricInfo] = DEFAULT_METRIC_EVALUATOR_REGISTRY.get_registered_metrics()
     return {"metricsInfo": [_camel(one) for one in found if call.query.all or one.metric_name in released]}
-
-
-def _expected(turn: Invocation) -> Invocation:
-    """The turn as an expectation: what it cost is not expected."""
-    data = turn.intermediate_data
-    if not isinstance(data, InvocationEvents):
-        return turn
-    events = [event.model_copy(update={"usage_metadata": None}) for event in data.invocation_events]
-    return turn.model_copy(update={"intermediate_data": data.model_copy(update={"invocation_events": events})})
 
 
 async def _results_of(call: Call) -> list[object]:
