@@ -222,6 +222,14 @@ def freeze(content: Content) -> Content:
 def thaw(content: Content) -> Content:
     """An ordinary copy of a frozen content; its parts, arguments and responses are copies as well."""
     parts = content.parts
+    if parts is not None and len(parts) == 1 and (text := parts[0].text) is not None:  # most contents
+        part = parts[0]
+        if part.video_metadata is None and part.part_metadata is None and not Record._extras_exist:
+            own = Part(text, None, None, part.thought)
+            own.thought_signature = part.thought_signature
+            copy: Content = object.__new__(Content)
+            copy.role, copy.parts = content.role, [own]
+            return copy
     return Content(role=content.role, parts=None if parts is None else [_thawed(part) for part in parts])
 
 
@@ -273,9 +281,10 @@ class SharedContents(list[Content]):
         return self._own(index)
 
     def __iter__(self) -> Iterator[Content]:
-        index = 0
+        at, index = list.__getitem__, 0
         while index < len(self):
-            yield self._own(index)
+            content = at(self, index)
+            yield self._own(index) if content.__class__ is FrozenContent else content
             index += 1
 
     def __reversed__(self) -> Iterator[Content]:

@@ -225,6 +225,8 @@ class Event(LlmResponse):
 
     def model_dump_json(self, **options: Any) -> str:
         """JSON text, as pydantic's ``model_dump_json``."""
+        if self.__class__ is _FrozenEvent:  # reading makes nothing
+            return Record.model_dump_json(self, **options)
         with UnmadeFields(self, _LAZY):
             return Record.model_dump_json(self, **options)
 
