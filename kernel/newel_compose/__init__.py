@@ -13,7 +13,7 @@ _NAMES = {
     "composer": "compose compose_once extend",
     "composition": "Composition PluginRecord",
     "descriptors": "Backend Factory Guard Loader",
-    "discovery": "PLUGIN_GROUP load",
+    "discovery": "PLUGIN_GROUP installed_points load",
     "distribution": "MAX_BYTES Distribution describe line_of load_yaml read_text",
     "faults": "defined_at describe_error place_of",
     "hookspecs": "HookPolicy",

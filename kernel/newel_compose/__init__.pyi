@@ -12,6 +12,7 @@ from newel_compose._internal.descriptors import Factory as Factory
 from newel_compose._internal.descriptors import Guard as Guard
 from newel_compose._internal.descriptors import Loader as Loader
 from newel_compose._internal.discovery import PLUGIN_GROUP as PLUGIN_GROUP
+from newel_compose._internal.discovery import installed_points as installed_points
 from newel_compose._internal.discovery import load as load
 from newel_compose._internal.distribution import MAX_BYTES as MAX_BYTES
 from newel_compose._internal.distribution import Distribution as Distribution

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newel_compose import compose
+from newel.evaluation.metrics.loadable_code import load_function
+from newel_compose import compose, installed_points
 from newel_compose._internal.discovery import _entries
-from newel_kernel import ConfigurationError, PluginLoadError
+from newel_kernel import ConfigurationError, NewelError, PluginLoadError
 
 
 @pytest.mark.parametrize(
@@ -67,3 +68,86 @@ def test_a_plugin_that_is_only_configured_must_load(site: Any, extending: Any) -
 def test_a_file_that_enables_and_disables_a_plugin_is_refused(site: Any, extending: Any) -> None:
     with pytest.raises(ConfigurationError, match="'planning' is listed under `plugins` and under `disable`"):
         compose(extending("standard", "plugins: [planning]\ndisable: [planning]"))
+
+
+CONFIGURED = [
+    "settings: {odd: {}}",
+    "settings: {odd: {strict: true}}",
+    "replace: {planning: odd}",
+    "replace: {prologues/turns: odd}",
+    "plugins: [odd]",
+    "orders: {prologues: [odd]}",
+]
+
+
+@pytest.mark.parametrize("base", ["minimal", "adk", "standard", "over"])
+@pytest.mark.parametrize("body", CONFIGURED)
+@pytest.mark.parametrize("source", ["import no_such_sdk", "raise SystemExit(0)", "x = 1"])
+def test_a_configured_plugin_is_never_silently_off(
+    site: Any, extending: Any, base: str, body: str, source: str
+) -> None:
+    site.install("newel-odd", "2.1", plugins={"odd": "fake_odd"}, fake_odd=source)
+    if (body, source) == ("plugins: [odd]", "x = 1"):
+        return  # it takes part
+    start = extending("minimal", "autoload: false", name="base") if base == "over" else base
+    with pytest.raises(NewelError, match="odd"):
+        compose(extending(start, body))
+
+
+@pytest.mark.parametrize("body", ["settings: {odd: {}}", "replace: {planning: odd}"])
+def test_what_a_file_configures_cannot_be_disabled_by_the_one_that_it_extends(
+    site: Any, extending: Any, body: str
+) -> None:
+    site.install("newel-odd", "2.1", plugins={"odd": "fake_odd"}, fake_odd="x = 1")
+    base = extending("standard", "disable: [odd]", name="base")
+    with pytest.raises(
+        ConfigurationError, match=r"house.yaml: configures the plugin 'odd', which .*base.yaml disables"
+    ):
+        compose(extending(base, body))
+
+
+def test_the_child_decides_which_plugins_of_its_base_take_part(extending: Any) -> None:
+    enabling = compose(extending(extending("standard", "disable: [notebook]", name="base"), "plugins: [notebook]"))
+    disabling = compose(extending(extending("standard", "plugins: [notebook]", name="base"), "disable: [notebook]"))
+    states = [
+        next(record.state for record in composition.plugins if record.name == "notebook")
+        for composition in (enabling, disabling)
+    ]
+    assert states == ["enabled", "disabled"]
+
+
+@pytest.mark.parametrize("name", ["standard", "adk", "minimal"])
+@pytest.mark.parametrize("package", ["a-odd", "zz-odd"])
+def test_a_package_that_shadows_a_built_in_distribution_is_left_out_by_name(
+    site: Any, caplog: pytest.LogCaptureFixture, name: str, package: str
+) -> None:
+    module = package.replace("-", "_") + name
+    site.install(package, "2.1", distributions={name: module}, **{module: ""})
+    folder = site.path / module
+    (site.path / f"{module}.py").unlink(missing_ok=True)
+    folder.mkdir(exist_ok=True)
+    (folder / "__init__.py").write_text("")
+    (folder / f"{name}.yaml").write_text(f"name: {name}\nplugins: []\n")
+    assert any(record.state == "enabled" for record in compose("standard").plugins)
+    assert compose(name).distribution.name == name
+    (line,) = [r.getMessage() for r in caplog.records if package in r.getMessage()]
+    assert line == (
+        f"newel: the distribution '{name}' ({package} 2.1) is left out: newel 0.1.0 has one of that name, "
+        f"too; uninstall {package}"
+    )
+
+
+@pytest.mark.parametrize(
+    "data", [b"[newel.plugins]\nodd\n", b"\xff\xfe\x00\x01", "[x]\nfür = x:y\n".encode("latin-1"), b"[newel.plugins"]
+)
+def test_installed_plugins_are_listed_beside_damaged_metadata(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes
+) -> None:
+    folder = tmp_path / "odd-1.0.dist-info"
+    folder.mkdir()
+    (folder / "entry_points.txt").write_bytes(data)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    names = [point.name for point in installed_points()]
+    assert "contents" in names
+    assert names == sorted(names)
+    assert load_function("newel.evaluation.metrics.loadable_code.load_function") is load_function

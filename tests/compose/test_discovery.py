@@ -203,11 +203,20 @@ def test_an_installed_package_may_ship_distributions(site: Any) -> None:
     assert compose("house").distribution.extends == "minimal"
 
 
-def test_a_distribution_that_two_packages_ship_is_refused(site: Any) -> None:
-    package(site, "fake_house", adk="extends: minimal\n")
-    site.install("house", distributions={"adk": "fake_house"})
-    with pytest.raises(CompositionError, match=r"the distribution 'adk' is installed twice, as .*fake_house.* and as"):
-        select_distribution("minimal")
+def test_a_distribution_that_two_packages_ship_stops_only_those_who_ask_for_it(
+    site: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    package(site, "fake_house", shared="extends: minimal\n")
+    package(site, "fake_home", shared="extends: adk\n")
+    site.install("house", distributions={"shared": "fake_house"})
+    site.install("home", distributions={"shared": "fake_home"})
+    assert select_distribution("minimal")[0].name == "minimal"
+    assert sorted(record.getMessage() for record in caplog.records) == [
+        "newel: the distribution 'shared' (home 1.0) is left out: house 1.0 has one of that name, too; uninstall home",
+        "newel: the distribution 'shared' (house 1.0) is left out: home 1.0 has one of that name, too; uninstall house",
+    ]
+    with pytest.raises(ConfigurationError, match="unknown distribution 'shared'"):
+        select_distribution("shared")
 
 
 @pytest.mark.parametrize("value", ["no_such_package", "no_such_package.inside", "newel.errors"])

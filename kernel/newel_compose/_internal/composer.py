@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from newel_compose._internal import discovery
 from newel_compose._internal.choices import part_of
 from newel_compose._internal.composition import Composition, PluginRecord
-from newel_compose._internal.distribution import CHAINS, Distribution
+from newel_compose._internal.distribution import CHAINS, Distribution, plugins_of
 from newel_compose._internal.exclusions import LeftOut, clashing, culprits_of, refuse_strictly, report
 from newel_compose._internal.hookspecs import HookPolicy
 from newel_compose._internal.loading import Loaded, given_plugin, load_group, load_plugins
@@ -182,7 +182,8 @@ def _check_mentions(distribution: Distribution, points: discovery.Points, object
     names = [*installed, *objects]
     packages = {point.distribution for group in points.values() for point in group}
     whole = [one.partition(".")[0] if "." in one else one for one in distribution.disable if not part_of(one, names)]
-    problems = [
+    problems = _unused(distribution, discovery.installed(points), objects)
+    problems += [
         f"{distribution.label}: `{key}` names the {what} {name!r}, which is not installed{did_you_mean(name, known)}"
         for key, what, mentioned, known in (
             ("disable", "plugin", whole, installed),
@@ -195,3 +196,17 @@ def _check_mentions(distribution: Distribution, points: discovery.Points, object
     ]
     if problems:
         raise CompositionError(problems)
+
+
+def _unused(
+    distribution: Distribution, installed: Mapping[str, discovery.InstalledPoint], objects: Collection[str]
+) -> list[str]:
+    """Problems: plugins that are configured and take no part. One of them may be a guard, which must not be off."""
+    if distribution.autoload:
+        return []
+    idle = (installed.keys() & plugins_of(distribution)) - {*distribution.plugins, *objects}
+    return [
+        f"{distribution.label}: `{'settings' if name in distribution.settings else 'replace'}` names the plugin "
+        f"{name!r} ({installed[name].source}), which takes no part: list it under `plugins`, or take the entry out"
+        for name in sorted(idle)
+    ]

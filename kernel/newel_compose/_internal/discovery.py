@@ -21,6 +21,8 @@ PLUGIN_GROUP = "newel.plugins"
 DISTRIBUTION_GROUP = "newel.distributions"
 #: What the names of a runtime's groups begin with. The others hold plugins that only some commands need.
 _PREFIX = "newel."
+#: The package whose distributions keep their names, whatever else is installed.
+_OWN_PACKAGE = "newel"
 
 
 class InstalledPoint(NamedTuple):
@@ -137,6 +139,11 @@ def _identity(package: Distribution) -> tuple[str, str]:
     return headers.get("Name", "?"), headers.get("Version", "")
 
 
+def installed_points(group: str = PLUGIN_GROUP) -> list[InstalledPoint]:
+    """Every installed entry point of a group, sorted by name. Damaged metadata of other packages stops it never."""
+    return _sorted(scan([group]), group)
+
+
 def installed(points: Points | None = None, group: str = PLUGIN_GROUP) -> dict[str, InstalledPoint]:
     """Every installed plugin of a group by name, sorted.
 
@@ -184,17 +191,27 @@ def _by_rank(points: Points, group: str) -> list[InstalledPoint]:
 
 
 def distribution_files(points: Points | None = None) -> dict[str, Path]:
-    """The distributions that installed packages ship: name -> file."""
-    files: dict[str, Path] = {}
-    problems = []
-    for point in _sorted(points, DISTRIBUTION_GROUP):
+    """The distributions that installed packages ship: name -> file.
+
+    A name that newel ships means its file, and one that two others ship means none: each file that is left out is
+    told once, and stops only those who ask for it.
+    """
+    files: dict[str, dict[Path, InstalledPoint]] = {}
+    for point in sorted(_sorted(points, DISTRIBUTION_GROUP), key=lambda point: point.distribution != _OWN_PACKAGE):
         for file in _files(point):
-            other = files.setdefault(point.name, file)
-            if other != file:
-                problems.append(f"the distribution {point.name!r} is installed twice, as {other} and as {file}")
-    if problems:
-        raise CompositionError(problems)
-    return files
+            files.setdefault(point.name, {}).setdefault(file, point)
+    meant = {name: _meant(shipped) for name, shipped in files.items()}
+    return {name: file for name, file in meant.items() if file is not None}
+
+
+def _meant(shipped: Mapping[Path, InstalledPoint]) -> Path | None:
+    """The file of several that a name means; None if it is not clear."""
+    (file, first), *others = shipped.items()
+    is_clear = not others or first.distribution == _OWN_PACKAGE
+    for _, point in others if is_clear else shipped.items():
+        other = first if point is not first else others[0][1]
+        _report(point, f"{other.source} has one of that name, too; uninstall")
+    return file if is_clear else None
 
 
 def _files(point: InstalledPoint) -> list[Path]:
@@ -203,24 +220,19 @@ def _files(point: InstalledPoint) -> list[Path]:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - a plugin boundary: finding a subpackage imports its package
-        _report(point, error)
+        where = point.target or "its empty target"
+        _report(point, f"{where} could not be imported: {describe_error(error)}; reinstall or uninstall")
         spec = None
     folders = (spec.submodule_search_locations or ()) if spec else ()
     return [file for folder in folders if (file := Path(folder) / f"{point.name}.yaml").is_file()]
 
 
-def _report(point: InstalledPoint, error: BaseException) -> None:
-    """Log once per process that a distribution cannot be read; whoever asks for it gets an error that it is unknown."""
+def _report(point: InstalledPoint, why: str) -> None:
+    """Log once per process that a distribution is left out; `why` ends with what to do to its package."""
     if point not in _unreadable:
         _unreadable.add(point)
-        _log.warning(
-            "newel: the distribution %r (%s) is left out: %s could not be imported: %s; reinstall or uninstall %s",
-            point.name,
-            point.source,
-            point.target or "its empty target",
-            describe_error(error),
-            point.distribution,
-        )
+        text = "newel: the distribution %r (%s) is left out: %s %s"
+        _log.warning(text, point.name, point.source, why, point.distribution)
 
 
 class _Guarded(EntryPoint):

@@ -235,9 +235,16 @@ def _complaint(problem: Mapping[str, Any]) -> str:
 def _merge(base: Distribution, child: Distribution) -> Distribution:
     """`child` over `base`: chains and scalars replace, lists of plugins and mappings are merged.
 
-    A plugin that `child` names takes part, even if `base` disables it.
+    A plugin that `child` names takes part, even if `base` disables it; one that `child` disables does not, even if
+    `base` names it. What `child` only configures cannot be off because `base` disables it: that is an error.
     """
     fields = child.model_fields_set
+    configured = plugins_of(child) - {*child.plugins}
+    if idle := sorted(configured.intersection(base.disable)):
+        raise ConfigurationError(
+            f"{child.label}: configures the plugin {idle[0]!r}, which {base.label} disables; list it under `plugins`, "
+            f"or take its entry out"
+        )
     update: dict[str, object] = {name: getattr(child, name) for name in fields if name != "extends"}
     update["plugins"] = tuple(dict.fromkeys((*base.plugins, *child.plugins)))
     disabled = [name for name in base.disable if name not in child.plugins]

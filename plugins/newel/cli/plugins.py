@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from typing import Any
 
 import click
@@ -13,7 +12,7 @@ import click
 from newel.cli.plugin_settings import settings_of
 from newel.cli.startup import composition_of
 from newel.cli.terminal import lines_of, say, show_json, show_table, to_terminal
-from newel_compose import PLUGIN_GROUP, Composition, PluginRecord, describe_error, load
+from newel_compose import Composition, PluginRecord, describe_error, installed_points, load
 from newel_kernel import ConfigurationError, Json, NewelError, did_you_mean
 
 STATES = ("enabled", "off", "left out", "failed", "disabled", "available")
@@ -193,7 +192,7 @@ def _places(composition: Composition, name: str) -> list[Json]:
 
 def _installed() -> list[PluginRecord]:
     """The installed plugins, each loaded by itself; used if they do not compose."""
-    points = sorted(entry_points(group=PLUGIN_GROUP), key=lambda point: (point.name, point.value))
+    points = installed_points()
     _, failures = load(list(dict.fromkeys(point.name for point in points)))
     records = []
     for point in points:
@@ -201,6 +200,5 @@ def _installed() -> list[PluginRecord]:
         state, reason = "available", "installed; it loads, but the distribution does not compose"
         if failure is not None:
             state, reason = "failed", f"failed to load: {describe_error(failure)}"
-        source, version = (point.dist.name, point.dist.version) if point.dist else ("?", "")
-        records.append(PluginRecord(point.name, source, version, state, reason))
+        records.append(PluginRecord(point.name, point.distribution, point.version, state, reason))
     return records

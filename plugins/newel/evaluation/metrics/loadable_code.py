@@ -6,7 +6,6 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Iterator, Sequence
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -60,5 +59,5 @@ def _plugin_packages() -> set[str]:
 
 def _top_names() -> Iterator[str]:
     for group in (newel_compose.PLUGIN_GROUP, GROUP):
-        for point in entry_points(group=group):
-            yield point.module.partition(".")[0]
+        for point in newel_compose.installed_points(group):
+            yield point.target.partition(":")[0].partition(".")[0].strip()
