@@ -17,10 +17,11 @@ _NAMES = {
     "distribution": "MAX_BYTES Distribution describe line_of load_yaml read_text",
     "faults": "defined_at describe_error place_of",
     "hookspecs": "HookPolicy",
+    "lock": "LOCK_FILE lock_of write_lock",
     "ordering": "Owned Placed",
     "registry": "PluginRegistry",
     "restaging": "restaged",
-    "selection": "LOCK_FILE lock_of select_distribution write_lock",
+    "selection": "select_distribution",
     "uris": "sqlite_path without_password",
 }
 _PLACES = {name: f"{__name__}._internal.{module}" for module, names in _NAMES.items() for name in names.split()}

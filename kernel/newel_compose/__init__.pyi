@@ -24,13 +24,13 @@ from newel_compose._internal.faults import defined_at as defined_at
 from newel_compose._internal.faults import describe_error as describe_error
 from newel_compose._internal.faults import place_of as place_of
 from newel_compose._internal.hookspecs import HookPolicy as HookPolicy
+from newel_compose._internal.lock import LOCK_FILE as LOCK_FILE
+from newel_compose._internal.lock import lock_of as lock_of
+from newel_compose._internal.lock import write_lock as write_lock
 from newel_compose._internal.ordering import Owned as Owned
 from newel_compose._internal.ordering import Placed as Placed
 from newel_compose._internal.registry import PluginRegistry as PluginRegistry
 from newel_compose._internal.restaging import restaged as restaged
-from newel_compose._internal.selection import LOCK_FILE as LOCK_FILE
-from newel_compose._internal.selection import lock_of as lock_of
 from newel_compose._internal.selection import select_distribution as select_distribution
-from newel_compose._internal.selection import write_lock as write_lock
 from newel_compose._internal.uris import sqlite_path as sqlite_path
 from newel_compose._internal.uris import without_password as without_password

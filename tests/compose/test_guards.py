@@ -15,12 +15,14 @@ from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
 from newel.turns import pauses
 from newel_compose import Composition, compose
+from newel_compose._internal.functions import named, step
 from newel_kernel import (
     Epilogue,
     Event,
     HookSignatureError,
     NewelError,
     Observer,
+    PluginHookError,
     Prologue,
     RequestProcessor,
     ResponseProcessor,
@@ -320,3 +322,71 @@ def test_a_guarded_newel_runs_as_a_trusted_one(extending: Any) -> None:
         return [part.text or type(part).__name__ for content in contents for part in content.parts]
 
     assert shown(events(extending("standard", "trust: []"))) == shown(events("standard"))
+
+
+class Odd(BaseException):
+    """An error that is no Exception."""
+
+
+#: Errors that end a program where nobody expects them.
+ENDINGS = [SystemExit(0), SystemExit("done"), SystemExit, Odd("odd")]
+#: The hooks that a turn with one tool call passes.
+PASSED = [
+    "on_user_message_callback",
+    "before_run_callback",
+    "before_agent_callback",
+    "before_model_callback",
+    "after_model_callback",
+    "before_tool_callback",
+    "after_tool_callback",
+    "on_event_callback",
+    "after_agent_callback",
+]
+
+
+def ending(error: Any, waits: bool) -> Any:
+    def plain(*args: object, **keywords: object) -> Any:
+        raise error
+
+    async def waiting(*args: object, **keywords: object) -> Any:
+        await asyncio.sleep(0)
+        raise error
+
+    return waiting if waits else plain
+
+
+@pytest.mark.parametrize("hook", PASSED)
+@pytest.mark.parametrize("error", ENDINGS, ids=repr)
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_hook_that_exits_is_an_error_that_names_plugin_and_hook(hook: str, error: Any, waits: bool) -> None:
+    plugin = type("Plugin", (), {"name": "guard", hook: hookimpl(ending(error, waits))})()
+    agent = Agent(name="a", model=ScriptedModel([FunctionCall(name="now", args={}), "done"]), tools=[now])
+    with pytest.raises(PluginHookError, match=rf"plugin 'guard' .*, in {hook}, raised (SystemExit|Odd)"):
+        run(agent, "hi", plugins=[plugin])
+
+
+def now() -> str:
+    """The time."""
+    return "noon"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("error", ENDINGS, ids=repr)
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_step_that_exits_is_an_error_that_names_its_plugin(kind: str, error: Any, waits: bool) -> None:
+    async def step(*args: object) -> Any:
+        return await ending(error, waits=True)(*args)
+
+    function = step if waits or kind == "result_processors" else ending(error, waits=False)
+    descriptor = KINDS[kind](lambda *args: function(*args)) if not waits else KINDS[kind](step)
+    plugin = type("Plugin", (), {"name": "guard", f"register_{kind}": hookimpl(lambda self: [descriptor])})()
+    agent = Agent(name="a", model=ScriptedModel([FunctionCall(name="now", args={}), "done"]), tools=[now])
+    with pytest.raises(NewelError, match=r"of the plugin 'guard' .* raised (SystemExit|Odd)"):
+        run(agent, "hi", plugins=[plugin])
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, GeneratorExit])
+def test_the_wish_of_a_person_or_of_a_closed_run_is_no_fault_of_a_plugin(error: Any) -> None:
+    for hooked in (named(ending(error, waits=False), "it"), step(ending(error, waits=False), "it")):
+        with pytest.raises(error):
+            hooked()

@@ -13,10 +13,11 @@ from newel_compose._internal.distribution import CHAINS, Distribution, plugins_o
 from newel_compose._internal.exclusions import LeftOut, clashing, culprits_of, refuse_strictly, report
 from newel_compose._internal.hookspecs import HookPolicy
 from newel_compose._internal.loading import Loaded, given_plugin, load_group, load_plugins
+from newel_compose._internal.lock import check_lock
 from newel_compose._internal.manager import Manager
 from newel_compose._internal.provision import provide
 from newel_compose._internal.registry import PluginRegistry
-from newel_compose._internal.selection import check_lock, select_distribution
+from newel_compose._internal.selection import select_distribution
 from newel_compose._internal.settings import validated_settings
 from newel_kernel import Bound, Callbacks, CompositionError, NewelError, did_you_mean
 

@@ -4,23 +4,36 @@ from __future__ import annotations
 
 import functools
 import inspect
+from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 from newel_compose._internal.descriptors import Guard
 from newel_compose._internal.faults import defined_at
-from newel_kernel import Event, HookSignatureError
+from newel_kernel import Event, HookSignatureError, PluginError
 
 Function = Callable[..., Any]
 #: What most steps must return, for error messages.
 EVENTS = "a list of events"
 _RAISED = "raised in "
+#: What a function passes on, rather than raises: the wish of a person, of a run that is closed, or of one cancelled.
+INTERRUPTS = (KeyboardInterrupt, GeneratorExit, CancelledError)
 
 
-def _note(error: BaseException, who: str) -> None:
-    """Note in `error` where it comes from, once: the first wrapper that it passes is the innermost."""
+def _told(error: BaseException, who: str) -> BaseException:
+    """What to raise for what `who` raised: the error with a note of where it comes from, or one in place of an exit.
+
+    The first wrapper that an error passes is the innermost: it notes it, the others do not.
+    """
+    if isinstance(error, INTERRUPTS):
+        return error
+    if not isinstance(error, Exception):  # SystemExit, too: a plugin that exits must not end the program unnamed
+        failure = PluginError(f"{who} raised {type(error).__name__}: {error}")
+        failure.__cause__ = error
+        return failure
     if not any(note.startswith(_RAISED) for note in getattr(error, "__notes__", ())):
         error.add_note(f"{_RAISED}{who}")
+    return error
 
 
 def named(function: Function, who: str) -> Function:
@@ -30,9 +43,8 @@ def named(function: Function, who: str) -> Function:
     def call(*args: object) -> Any:
         try:
             return function(*args)
-        except Exception as error:
-            _note(error, who)
-            raise
+        except BaseException as error:  # noqa: BLE001 - a plugin boundary
+            raise _told(error, who)  # noqa: B904 - it has its cause
 
     return call
 
@@ -49,9 +61,8 @@ def _coroutine(run: Function, function: Function, who: str) -> Function:
     async def run_it(*args: object) -> object:
         try:
             events = await run(*args)
-        except Exception as error:
-            _note(error, who)
-            raise
+        except BaseException as error:  # noqa: BLE001 - a plugin boundary
+            raise _told(error, who)  # noqa: B904 - it has its cause
         if events is None or (isinstance(events, (list, tuple)) and all(isinstance(one, Event) for one in events)):
             return events
         raise HookSignatureError(f"{_returned(function, who, events)}; it must return {EVENTS} or None")
@@ -67,9 +78,8 @@ def _plain(run: Function, who: str) -> Function:
     def run_it(*args: object) -> Awaitable[object] | None:
         try:
             result = run(*args)
-        except Exception as error:
-            _note(error, who)
-            raise
+        except BaseException as error:  # noqa: BLE001 - a plugin boundary
+            raise _told(error, who)  # noqa: B904 - it has its cause
         if result is None:
             return None
         if not inspect.isawaitable(result):
@@ -118,9 +128,8 @@ def checked(function: Function, who: str, guard: Guard) -> Function:
     async def wait(result: Awaitable[object]) -> object:
         try:
             value = await result
-        except Exception as error:
-            _note(error, who)
-            raise
+        except BaseException as error:  # noqa: BLE001 - a plugin boundary
+            raise _told(error, who)  # noqa: B904 - it has its cause
         return result_of(value)
 
     @functools.wraps(function)
@@ -148,9 +157,8 @@ def each(function: Function, who: str) -> Function:
                 event = next(events)
             except StopIteration:
                 return
-            except Exception as error:
-                _note(error, who)
-                raise
+            except BaseException as error:  # noqa: BLE001 - a plugin boundary
+                raise _told(error, who)  # noqa: B904 - it has its cause
             if not isinstance(event, Event):
                 raise HookSignatureError(f"{_returned(function, who, [event])}; it must return {EVENTS}")
             yield event

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from newel_compose._internal.descriptors import Guard
 from newel_compose._internal.faults import debugging, describe_error
-from newel_compose._internal.functions import EVENTS, Function, awaited, checked, each, named, step
+from newel_compose._internal.functions import EVENTS, INTERRUPTS, Function, awaited, checked, each, named, step
 from newel_compose._internal.hookspecs import HookPolicy
 from newel_compose._internal.registry import words
 from newel_compose._internal.results import wrong
@@ -146,7 +146,9 @@ def _guarded_notify(notify: Function, who: str) -> Function:
     def guarded_notify(signal: object) -> None:
         try:
             notify(signal)
-        except Exception as error:  # noqa: BLE001 - a plugin boundary
+        except INTERRUPTS:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a plugin boundary
             if (text := describe_error(error)) not in reports:  # it may fail at each step of each run
                 reports.add(text)
                 _log.warning("newel: %s failed: %s", who, text, exc_info=error if debugging() else None)

@@ -1,38 +1,17 @@
-"""Selection of a distribution, and the lock that pins the names and versions of a composition."""
+"""Selection: the distribution that an argument, the environment or the working directory names."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import TypedDict, cast
 
-from pydantic import BaseModel, ValidationError
-
-from newel_compose._internal.composition import Composition
 from newel_compose._internal.discovery import Points, distribution_files
 from newel_compose._internal.distribution import Distribution, read_distribution
-from newel_kernel import ConfigurationError, LockError
+from newel_compose._internal.lock import LOCK_FILE
+from newel_kernel import ConfigurationError
 
 DEFAULT = "standard"
-LOCK_FILE = "newel.lock"
-
-
-class Lock(TypedDict):
-    """The content of a lock file."""
-
-    distribution: str
-    #: Each enabled plugin, with its `distribution` and `version`.
-    plugins: dict[str, dict[str, str]]
-
-
-class _LockFile(BaseModel, defer_build=True):
-    """A lock file, for validation."""
-
-    distribution: str
-    plugins: dict[str, dict[str, str]]
 
 
 def select_distribution(
@@ -88,59 +67,3 @@ def _table(project: Path) -> object:
         return import_module("tomllib").loads(data.decode()).get("tool", {}).get("newel")
     except ValueError:
         return None  # the file is broken; the tools that own it will say so
-
-
-def lock_of(composition: Composition) -> Lock:
-    """The lock that pins the plugins of `composition`."""
-    return {
-        "distribution": composition.distribution.name,
-        "plugins": {
-            record.name: {"distribution": record.distribution, "version": record.version}
-            for record in composition.plugins
-            if record.state == "enabled"
-        },
-    }
-
-
-def write_lock(composition: Composition, path: Path) -> None:
-    """Write the lock file of `composition`, whole or not at all."""
-    text = json.dumps(lock_of(composition), indent=2, sort_keys=True) + "\n"
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise ConfigurationError(f"{path} cannot be written: {error.strerror or error}; remove it") from None
-
-
-def check_lock(composition: Composition, path: Path) -> None:
-    """Raise a LockError that lists every difference between `composition` and the lock file."""
-    locked = _read_lock(path)
-    expected = locked["plugins"]
-    actual = lock_of(composition)
-    problems = []
-    if locked.get("distribution") != actual["distribution"]:
-        problems.append(f"the distribution is {actual['distribution']!r}, locked: {locked.get('distribution')!r}")
-    for name in sorted(expected.keys() | actual["plugins"].keys()):
-        is_now, was = actual["plugins"].get(name), expected.get(name)
-        if is_now != was:
-            problems.append(f"plugin {name!r}: {_text(is_now)}, locked: {_text(was)}")
-    if problems:
-        raise LockError([*problems, f"install what {path} says, or run `newel lock` to accept the change"])
-
-
-def _read_lock(path: Path) -> Lock:
-    try:
-        return cast("Lock", _LockFile.model_validate_json(path.read_bytes()).model_dump())
-    except ValidationError as error:
-        problem = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, problem["loc"]))
-        why = f"{where}: {problem['msg']}" if where else problem["msg"]
-    except OSError as error:
-        raise LockError(f"{path} cannot be read: {error.strerror or error}; remove it") from None
-    raise LockError(f"{path} is not a lock file ({why}); write it again with `newel lock`")
-
-
-def _text(entry: Mapping[str, str] | None) -> str:
-    return "absent" if entry is None else f"{entry.get('distribution')} {entry.get('version')}"

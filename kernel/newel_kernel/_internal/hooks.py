@@ -91,7 +91,9 @@ async def first_answer(bound: Callbacks, returns: type[Any] | None, keywords: Ma
             answer = one.call(**keywords)
             if answer is not None and inspect.isawaitable(answer):
                 answer = await answer
-        except (Exception, CancelledError) as raised:  # noqa: BLE001 - raised again below
+        except (KeyboardInterrupt, GeneratorExit):  # of a person, and of a run that is closed
+            raise
+        except BaseException as raised:  # noqa: BLE001 - SystemExit, too: a plugin must not end the program unnamed
             error = failure_of(raised, f"{one.owner}, in {one.hook},", PluginHookError)
             if one.plugin and not isinstance(error, PluginError):
                 raise PluginHookError(f"{one.owner} failed in {one.hook}: {type(error).__name__}: {error}") from error

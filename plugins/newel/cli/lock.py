@@ -1,4 +1,4 @@
-"""`newel lock`: the file that holds a composition to its plugins and their versions."""
+"""`newel lock`: the file that holds a composition to its plugins, orders and settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from newel_compose import LOCK_FILE, compose, lock_of, select_distribution, writ
 @click.command("lock")
 @click.option("--distribution", metavar="NAME|FILE", help="The distribution to lock; by default the current folder's.")
 def lock(distribution: str | None) -> None:
-    """Write newel.lock: every plugin that takes part, with its version.
+    """Write newel.lock: every plugin that takes part, with its version, the orders, and digests of the settings.
 
     A later composition in this folder that differs from it is refused.
     """
