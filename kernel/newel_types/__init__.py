@@ -121,6 +121,7 @@ _OWN = {
     "exports": "deferred lazy_exports",
     "instructions": "own_tools texts_of",
     "lazy_field": "FrozenEmptyDict UnmadeFields lazy",
+    "model_plugins": "read_model_plugins",
     "records": "ATOMS FrozenError Record as_plain coerce deep_copy forbid_extra record",
     "sparse": "SparseValues set_sparse",
     "wire": "late",

@@ -188,6 +188,7 @@ from newel_types.media import PartMediaResolution as PartMediaResolution
 from newel_types.media import PartMediaResolutionLevel as PartMediaResolutionLevel
 from newel_types.media import VideoMetadata as VideoMetadata
 from newel_types.media import VideoMetadataContentLayer as VideoMetadataContentLayer
+from newel_types.model_plugins import read_model_plugins as read_model_plugins
 from newel_types.reasons import BlockedReason as BlockedReason
 from newel_types.reasons import FinishReason as FinishReason
 from newel_types.reasons import TurnCompleteReason as TurnCompleteReason

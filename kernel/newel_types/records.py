@@ -27,7 +27,10 @@ from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, core_schema, from_json, to_json, to_jsonable_python
 
+from newel_types.model_plugins import read_model_plugins
 from newel_types.sparse import SparseValues, slotted
+
+read_model_plugins()
 
 T = TypeVar("T")
 #: A JSON object, as a dict.

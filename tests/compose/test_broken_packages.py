@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -151,3 +153,56 @@ def test_installed_plugins_are_listed_beside_damaged_metadata(
     assert "contents" in names
     assert names == sorted(names)
     assert load_function("newel.evaluation.metrics.loadable_code.load_function") is load_function
+
+
+ANSWERING = """
+import newel
+from newel.testing import ScriptedModel
+print("ANSWER", newel.run(newel.Agent(name="a", model=ScriptedModel(["hello"])), "hi"))
+"""
+#: What a process may do first, and what it then prints.
+PROGRAMS = {
+    ANSWERING: "ANSWER hello",
+    "import newel_compose; print(newel_compose.compose('minimal').distribution.name)": "minimal",
+    "from newel_kernel import Event; print(Event(author='a').author)": "a",
+    "from newel_types import Content; print(Content(role='user').role)": "user",
+    "import sys; sys.argv = ['newel', 'plugins']; from newel.cli.main import main; main()": "enabled",
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("data", ["[x]\nfür = x:y\n".encode("latin-1"), b"\xff\xfe\x00\x01" * 9, b"[x]\nodd\n"])
+def test_metadata_that_pydantic_cannot_read_stops_no_process(tmp_path: Path, program: str, data: bytes) -> None:
+    folder = tmp_path / "odd-1.0.dist-info"
+    folder.mkdir()
+    (folder / "entry_points.txt").write_bytes(data)
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])},
+        check=False,
+    )
+    assert PROGRAMS[program] in ran.stdout, ran.stderr
+    (line,) = [one for one in ran.stderr.splitlines() if "plugins of pydantic" in one]
+    assert line.startswith("newel: plugins of pydantic are off in this process, because reading them failed (")
+    assert line.endswith(f"; reinstall or uninstall {folder.resolve()}")
+
+
+def test_plugins_of_pydantic_are_read_as_before(tmp_path: Path) -> None:
+    folder = tmp_path / "fine-1.0.dist-info"
+    folder.mkdir()
+    (folder / "entry_points.txt").write_text("[pydantic]\nfine = fine_plugin:plugin\n")
+    (tmp_path / "fine_plugin.py").write_text(
+        "class Plugin:\n    def new_schema_validator(self, *args):\n        print('READ')\n"
+        "        return None, None, None\n\nplugin = Plugin()\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", ANSWERING],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])},
+        check=False,
+    )
+    assert ("READ" in ran.stdout, "ANSWER hello" in ran.stdout, ran.stderr) == (True, True, "")

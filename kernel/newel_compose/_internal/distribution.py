@@ -15,6 +15,9 @@ from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
 
 from newel_kernel import ConfigurationError, Json, did_you_mean
+from newel_types import read_model_plugins
+
+read_model_plugins()
 
 #: The longest text that `load_yaml` takes, in characters.
 MAX_BYTES = 256 * 1024
