@@ -14,7 +14,7 @@ _NAMES = {
     "composition": "Composition PluginRecord",
     "descriptors": "Backend Factory Guard Loader",
     "discovery": "PLUGIN_GROUP installed_points load",
-    "distribution": "MAX_BYTES Distribution describe line_of load_yaml read_text",
+    "distribution": "Distribution describe",
     "faults": "defined_at describe_error place_of",
     "hookspecs": "HookPolicy",
     "lock": "LOCK_FILE lock_of write_lock",
@@ -22,6 +22,7 @@ _NAMES = {
     "registry": "PluginRegistry",
     "restaging": "restaged",
     "selection": "select_distribution",
+    "strict_yaml": "MAX_BYTES line_of load_yaml read_text",
     "uris": "sqlite_path without_password",
 }
 _PLACES = {name: f"{__name__}._internal.{module}" for module, names in _NAMES.items() for name in names.split()}

@@ -14,12 +14,8 @@ from newel_compose._internal.descriptors import Loader as Loader
 from newel_compose._internal.discovery import PLUGIN_GROUP as PLUGIN_GROUP
 from newel_compose._internal.discovery import installed_points as installed_points
 from newel_compose._internal.discovery import load as load
-from newel_compose._internal.distribution import MAX_BYTES as MAX_BYTES
 from newel_compose._internal.distribution import Distribution as Distribution
 from newel_compose._internal.distribution import describe as describe
-from newel_compose._internal.distribution import line_of as line_of
-from newel_compose._internal.distribution import load_yaml as load_yaml
-from newel_compose._internal.distribution import read_text as read_text
 from newel_compose._internal.faults import defined_at as defined_at
 from newel_compose._internal.faults import describe_error as describe_error
 from newel_compose._internal.faults import place_of as place_of
@@ -32,5 +28,9 @@ from newel_compose._internal.ordering import Placed as Placed
 from newel_compose._internal.registry import PluginRegistry as PluginRegistry
 from newel_compose._internal.restaging import restaged as restaged
 from newel_compose._internal.selection import select_distribution as select_distribution
+from newel_compose._internal.strict_yaml import MAX_BYTES as MAX_BYTES
+from newel_compose._internal.strict_yaml import line_of as line_of
+from newel_compose._internal.strict_yaml import load_yaml as load_yaml
+from newel_compose._internal.strict_yaml import read_text as read_text
 from newel_compose._internal.uris import sqlite_path as sqlite_path
 from newel_compose._internal.uris import without_password as without_password

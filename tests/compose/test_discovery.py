@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from newel.tools.kinds import ToolFactory
 from newel_compose import compose, load, place_of, select_distribution
 from newel_compose._internal import discovery
-from newel_compose._internal.discovery import check_named, distribution_files, installed, scan
+from newel_compose._internal.discovery import check_named, installed, scan
+from newel_compose._internal.shipped import distribution_files
 from newel_kernel import CompositionError, ConfigurationError, PluginLoadError
 
 AUTOLOAD = "autoload: true\nplugins: [basic]"

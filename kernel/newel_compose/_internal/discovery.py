@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import Distribution, EntryPoint, distributions
-from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -21,8 +19,6 @@ PLUGIN_GROUP = "newel.plugins"
 DISTRIBUTION_GROUP = "newel.distributions"
 #: What the names of a runtime's groups begin with. The others hold plugins that only some commands need.
 _PREFIX = "newel."
-#: The package whose distributions keep their names, whatever else is installed.
-_OWN_PACKAGE = "newel"
 
 
 class InstalledPoint(NamedTuple):
@@ -48,9 +44,6 @@ _scans: dict[tuple[str, ...], tuple[_State, Points]] = {}
 #: File systems stamp a file by a clock that ticks every few milliseconds (FAT: two seconds), so a second change within
 #: a tick leaves no trace. A file that changed less than this many nanoseconds ago is read again by each scan.
 _SETTLED = 3_000_000_000
-_log = logging.getLogger("newel.plugins")
-#: The entry points of distributions that were reported.
-_unreadable: set[InstalledPoint] = set()
 
 
 def scan(groups: Sequence[str] = ()) -> Points:
@@ -128,7 +121,8 @@ def _entries(text: str) -> Iterator[tuple[str, str, str]]:
             yield group, name, target
 
 
-def _sorted(points: Points | None, group: str) -> list[InstalledPoint]:
+def sorted_points(points: Points | None, group: str) -> list[InstalledPoint]:
+    """The entry points of a group, by name."""
     return sorted((points or scan())[group], key=attrgetter("name", "target", "distribution", "version"))
 
 
@@ -141,7 +135,7 @@ def _identity(package: Distribution) -> tuple[str, str]:
 
 def installed_points(group: str = PLUGIN_GROUP) -> list[InstalledPoint]:
     """Every installed entry point of a group, sorted by name. Damaged metadata of other packages stops it never."""
-    return _sorted(scan([group]), group)
+    return sorted_points(scan([group]), group)
 
 
 def installed(points: Points | None = None, group: str = PLUGIN_GROUP) -> dict[str, InstalledPoint]:
@@ -180,59 +174,14 @@ def _shipping(points: Points) -> set[str]:
 def clashes(points: Points, group: str = PLUGIN_GROUP) -> Iterator[tuple[InstalledPoint, InstalledPoint]]:
     """The plugins whose name another package's plugin has, each with that one."""
     plugins = installed(points, group)
-    for point in _sorted(points, group):
+    for point in sorted_points(points, group):
         if plugins[point.name] != point:
             yield point, plugins[point.name]
 
 
 def _by_rank(points: Points, group: str) -> list[InstalledPoint]:
     shipping = _shipping(points)
-    return sorted(_sorted(points, group), key=lambda point: point.distribution not in shipping)
-
-
-def distribution_files(points: Points | None = None) -> dict[str, Path]:
-    """The distributions that installed packages ship: name -> file.
-
-    A name that newel ships means its file, and one that two others ship means none: each file that is left out is
-    told once, and stops only those who ask for it.
-    """
-    files: dict[str, dict[Path, InstalledPoint]] = {}
-    for point in sorted(_sorted(points, DISTRIBUTION_GROUP), key=lambda point: point.distribution != _OWN_PACKAGE):
-        for file in _files(point):
-            files.setdefault(point.name, {}).setdefault(file, point)
-    meant = {name: _meant(shipped) for name, shipped in files.items()}
-    return {name: file for name, file in meant.items() if file is not None}
-
-
-def _meant(shipped: Mapping[Path, InstalledPoint]) -> Path | None:
-    """The file of several that a name means; None if it is not clear."""
-    (file, first), *others = shipped.items()
-    is_clear = not others or first.distribution == _OWN_PACKAGE
-    for _, point in others if is_clear else shipped.items():
-        other = first if point is not first else others[0][1]
-        _report(point, f"{other.source} has one of that name, too; uninstall")
-    return file if is_clear else None
-
-
-def _files(point: InstalledPoint) -> list[Path]:
-    try:
-        spec = find_spec(point.target)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # noqa: BLE001 - a plugin boundary: finding a subpackage imports its package
-        where = point.target or "its empty target"
-        _report(point, f"{where} could not be imported: {describe_error(error)}; reinstall or uninstall")
-        spec = None
-    folders = (spec.submodule_search_locations or ()) if spec else ()
-    return [file for folder in folders if (file := Path(folder) / f"{point.name}.yaml").is_file()]
-
-
-def _report(point: InstalledPoint, why: str) -> None:
-    """Log once per process that a distribution is left out; `why` ends with what to do to its package."""
-    if point not in _unreadable:
-        _unreadable.add(point)
-        text = "newel: the distribution %r (%s) is left out: %s %s"
-        _log.warning(text, point.name, point.source, why, point.distribution)
+    return sorted(sorted_points(points, group), key=lambda point: point.distribution not in shipping)
 
 
 class _Guarded(EntryPoint):

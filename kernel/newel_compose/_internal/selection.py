@@ -6,9 +6,10 @@ import os
 from importlib import import_module
 from pathlib import Path
 
-from newel_compose._internal.discovery import Points, distribution_files
+from newel_compose._internal.discovery import Points
 from newel_compose._internal.distribution import Distribution, read_distribution
 from newel_compose._internal.lock import LOCK_FILE
+from newel_compose._internal.shipped import distribution_files
 from newel_kernel import ConfigurationError
 
 DEFAULT = "standard"
