@@ -13,12 +13,15 @@ from typing import NamedTuple
 from stevedore import NamedExtensionManager
 
 from newel_compose._internal.faults import describe_error
+from newel_compose._internal.requirements import unmet as unmet_requirements
 from newel_kernel import CompositionError, PluginLoadError, did_you_mean
 
 PLUGIN_GROUP = "newel.plugins"
 DISTRIBUTION_GROUP = "newel.distributions"
 #: What the names of a runtime's groups begin with. The others hold plugins that only some commands need.
 _PREFIX = "newel."
+#: The package that this module is a part of.
+OWN_PACKAGE = "newel"
 
 
 class InstalledPoint(NamedTuple):
@@ -28,6 +31,8 @@ class InstalledPoint(NamedTuple):
     target: str
     distribution: str
     version: str
+    #: The requirements of its package that are not met, in words.
+    unmet: str = ""
 
     @property
     def source(self) -> str:
@@ -93,9 +98,10 @@ def _read(packages: Iterable[Distribution], groups: Sequence[str]) -> Points:
             continue
         first = next(iter(distributions(name=_identity(package)[0])), package)  # of several on the path it counts
         identity = _identity(first)
+        unmet = "; ".join(unmet_requirements(_headers(first), _version_of)) if identity[0] != OWN_PACKAGE else ""
         for group, name, target in _entries(_text(first, "entry_points.txt")):
             if group in by_group or group.startswith(_PREFIX):
-                by_group.setdefault(group, set()).add(InstalledPoint(name, target, *identity))
+                by_group.setdefault(group, set()).add(InstalledPoint(name, target, *identity, unmet))
     return by_group
 
 
@@ -128,9 +134,19 @@ def sorted_points(points: Points | None, group: str) -> list[InstalledPoint]:
 
 def _identity(package: Distribution) -> tuple[str, str]:
     """Name and version, from the headers; `package.metadata` would parse the description, too."""
-    text = _text(package, "METADATA") or _text(package, "PKG-INFO")
-    headers = dict(line.split(": ", 1) for line in text.partition("\n\n")[0].splitlines() if ": " in line)
+    headers = dict(line.split(": ", 1) for line in _headers(package) if ": " in line)
     return headers.get("Name", "?"), headers.get("Version", "")
+
+
+def _headers(package: Distribution) -> list[str]:
+    text = _text(package, "METADATA") or _text(package, "PKG-INFO")
+    return text.partition("\n\n")[0].splitlines()
+
+
+def _version_of(name: str) -> str | None:
+    """The version of an installed package; None if there is no package of that name."""
+    package = next(iter(distributions(name=name)), None)
+    return _identity(package)[1] if package is not None else None
 
 
 def installed_points(group: str = PLUGIN_GROUP) -> list[InstalledPoint]:
@@ -200,6 +216,10 @@ class _Guarded(EntryPoint):
             raise ImportError(f"{type(error).__name__}: {error}") from error
 
 
+class UnmetRequirementError(ImportError):
+    """A package needs another one that is not installed, or another release of it; its plugins are not imported."""
+
+
 class FreshManager(NamedExtensionManager):  # type: ignore[type-arg] # older releases are not generic
     """Stevedore without its disk cache, which hides a plugin installed in the last two minutes."""
 
@@ -229,7 +249,13 @@ def load(
     names: Sequence[str], points: Points | None = None, group: str = PLUGIN_GROUP
 ) -> tuple[dict[str, object], dict[str, BaseException]]:
     """Import the named plugins of a group: what loaded, and what failed with its error."""
-    failures: dict[str, BaseException] = {}
+    points = points or scan([group])
+    plugins = installed(points, group)
+    failures: dict[str, BaseException] = {
+        name: UnmetRequirementError(f"{plugins[name].source} {plugins[name].unmet}")
+        for name in names
+        if name in plugins and plugins[name].unmet
+    }
 
     def note_failure(_: object, point: EntryPoint, error: BaseException) -> None:
         failures[point.name] = error
@@ -239,7 +265,7 @@ def load(
         for name in missing:
             failures.setdefault(name, LookupError("no installed distribution provides it"))
 
-    manager = FreshManager(points or scan([group]), group, list(names), note_failure, note_missing)
+    manager = FreshManager(points, group, [name for name in names if name not in failures], note_failure, note_missing)
     return {extension.name: extension.plugin for extension in manager}, failures
 
 

@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from newel_compose._internal.discovery import DISTRIBUTION_GROUP, InstalledPoint, Points, sorted_points
+from newel_compose._internal.discovery import DISTRIBUTION_GROUP, OWN_PACKAGE, InstalledPoint, Points, sorted_points
 from newel_compose._internal.faults import describe_error
 
-#: The package whose distributions keep their names, whatever else is installed.
-_OWN_PACKAGE = "newel"
 _log = logging.getLogger("newel.plugins")
 #: The entry points of distributions that were reported.
 _unreadable: set[InstalledPoint] = set()
@@ -24,9 +22,7 @@ def distribution_files(points: Points | None = None) -> dict[str, Path]:
     told once, and stops only those who ask for it.
     """
     files: dict[str, dict[Path, InstalledPoint]] = {}
-    for point in sorted(
-        sorted_points(points, DISTRIBUTION_GROUP), key=lambda point: point.distribution != _OWN_PACKAGE
-    ):
+    for point in sorted(sorted_points(points, DISTRIBUTION_GROUP), key=lambda point: point.distribution != OWN_PACKAGE):
         for file in _files(point):
             files.setdefault(point.name, {}).setdefault(file, point)
     meant = {name: _meant(shipped) for name, shipped in files.items()}
@@ -36,7 +32,7 @@ def distribution_files(points: Points | None = None) -> dict[str, Path]:
 def _meant(shipped: Mapping[Path, InstalledPoint]) -> Path | None:
     """The file of several that a name means; None if it is not clear."""
     (file, first), *others = shipped.items()
-    is_clear = not others or first.distribution == _OWN_PACKAGE
+    is_clear = not others or first.distribution == OWN_PACKAGE
     for _, point in others if is_clear else shipped.items():
         other = first if point is not first else others[0][1]
         _report(point, f"{other.source} has one of that name, too; uninstall")
