@@ -83,7 +83,7 @@ class Owner:
         try:
             await self.service.append_out_of_band(**where, event=Event(author=name, message="x"))
         finally:
-            self.promise.waited(self.process, begin, self.place.patience * 2, "a note")
+            self.promise.waited(self.process, begin, self.place.patience, "a note")
 
     def _where(self) -> dict[str, str]:
         return {"app_name": "a", "user_id": "u", "session_id": self.place.session_id()}

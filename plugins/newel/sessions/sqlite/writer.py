@@ -17,6 +17,7 @@ from newel.sessions.sqlite.database import STATEMENTS, SqliteDatabase, run
 from newel.sessions.sqlite.place import LogLostError
 from newel.sessions.stored import clockwork
 from newel.sessions.stored.outcome import Outcome, settled
+from newel.sessions.stored.patience import patience_ends
 from newel.sessions.stored.steps import Batch, Write
 from newel_kernel import SessionError
 
@@ -75,7 +76,7 @@ class SqliteWriter:
 
     def _submit(self, write: Write[object]) -> Outcome:
         outcome = Outcome(loop=asyncio.get_running_loop())
-        outcome.write, outcome.until = write, clockwork.elapsed() + self.database.patience
+        outcome.write, outcome.until = write, patience_ends(self.database.patience)
         with self._gate:
             if self._closing:
                 raise SessionError(f"the session store {self.database.path!r} is closed")

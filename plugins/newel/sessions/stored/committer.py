@@ -9,6 +9,7 @@ from typing import Any
 
 from newel.sessions.stored import clockwork
 from newel.sessions.stored.outcome import Outcome
+from newel.sessions.stored.patience import patience_ends
 from newel.sessions.stored.steps import Write
 from newel_kernel import seam
 
@@ -45,6 +46,7 @@ class Committer:
         self._late = late
         #: Set while writes may wait: it ends the waits that are over.
         self._timer: asyncio.TimerHandle | None = None
+        self._expires_at = 0.0
         self._waiting: deque[Item] = deque()
         #: The keys of the writes that the workers are committing.
         self._busy: set[object] = set()
@@ -53,26 +55,36 @@ class Committer:
 
     def submit(self, write: Write[Any]) -> Outcome:
         """Queue a write; it is committed in its turn."""
-        item = Item(write, clockwork.elapsed() + self._patience)
+        item = Item(write, patience_ends(self._patience))
         self._waiting.append(item)
         if self._working < self._workers:
             self._working += 1
             task = seam.spawn(self._work())
             self.tasks.add(task)
             task.add_done_callback(self.tasks.discard)
-        elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._patience, self._expire)
+        elif self._timer is None or item.until < self._expires_at:
+            self._look_again(item.until)
         return item.outcome
 
+    def _look_again(self, until: float) -> None:
+        """End the waits that are over at that time, then."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._expires_at = until
+        seconds = max(until - clockwork.elapsed(), 0.0)
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._expire)
+
     def _expire(self) -> None:
-        """End the waits that are over; those that came first are first."""
+        """End the waits that are over. Those that came first need not be first: a retry has waited before."""
         self._timer, now = None, clockwork.elapsed()
-        while self._waiting and (remaining := self._waiting[0].until - now) <= 0:
-            item = self._waiting.popleft()
+        late = [item for item in self._waiting if item.until <= now]
+        if late:
+            self._waiting = deque(item for item in self._waiting if item.until > now)
+        for item in late:
             if item.outcome.begin():
                 item.outcome.set_exception(self._late())
         if self._waiting:
-            self._timer = asyncio.get_running_loop().call_later(remaining, self._expire)
+            self._look_again(min(item.until for item in self._waiting))
 
     async def _work(self) -> None:
         cancelled: asyncio.CancelledError | None = None

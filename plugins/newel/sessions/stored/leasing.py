@@ -10,6 +10,7 @@ from newel.sessions.errors import StoreUnavailableError
 from newel.sessions.stored import clockwork
 from newel.sessions.stored.database import Database
 from newel.sessions.stored.leases import Lease, Leases, check_seconds
+from newel.sessions.stored.patience import OnePatience
 from newel.sessions.stored.reader import SessionReader
 from newel.sessions.stored.rows import Key
 from newel.sessions.stored.writes import Prolong, Take
@@ -82,11 +83,12 @@ class Leasing:
 
     async def _confirmed(self, session: Session, lease: Lease) -> None:
         """Ask the store until an answer comes so soon that it still holds."""
-        for _ in range(_CONFIRMATIONS):
-            lease.check()
-            await (self.renew(session, ttl=lease.seconds) if lease.taken else self.take(session))
-            if clockwork.elapsed() < lease.sure_until or lease.seconds <= 0:
-                return
+        with OnePatience():
+            for _ in range(_CONFIRMATIONS):
+                lease.check()
+                await (self.renew(session, ttl=lease.seconds) if lease.taken else self.take(session))
+                if clockwork.elapsed() < lease.sure_until or lease.seconds <= 0:
+                    return
         raise StoreUnavailableError(
             f"the lease of the session {brief(session.id)!r} could not be confirmed: the store takes longer to answer "
             f"than half of its {lease.seconds:g} seconds; raise `lease_seconds` of the plugin 'claims', or try again"
@@ -106,7 +108,11 @@ class Leasing:
     async def claim(self, *, app_name: str, user_id: str, session_id: str, owner: str, ttl: float) -> Session | None:
         """Take the session for `ttl` seconds: a view that holds the lease, or None if another owner has it."""
         check_seconds(ttl)
-        key, start = Key(app_name, user_id, session_id), clockwork.elapsed()
+        with OnePatience():
+            return await self._claimed(Key(app_name, user_id, session_id), owner, ttl)
+
+    async def _claimed(self, key: Key, owner: str, ttl: float) -> Session | None:
+        start = clockwork.elapsed()
         epoch = await self._database.commit(Take(key, owner, None, ttl))
         view = await self._reader.view(key) if epoch is not None else None
         if view is not None and epoch is not None:

@@ -21,6 +21,7 @@ from newel.sessions.stored.committer import Committer, Item
 from newel.sessions.stored.keeper import Keeper
 from newel.sessions.stored.leases import Leases
 from newel.sessions.stored.outcome import Outcome, settled
+from newel.sessions.stored.patience import patience_ends
 from newel.sessions.stored.pooled_renewal import PooledRenewal
 from newel.sessions.stored.statements import Statements
 from newel.sessions.stored.steps import Batch, Query, Read, Reply, Steps, Write
@@ -222,7 +223,7 @@ class PooledDatabase(ABC):
 
     async def _attempted(self, work: Callable[[Connection], Coroutine[Any, Any, T]], *, cuts: bool) -> T:
         """The result of `work`, tried again while it raises Trouble; `cuts`: the last attempt, too, ends in time."""
-        end, pause = clockwork.elapsed() + self._patience, _FIRST_PAUSE
+        end, pause = patience_ends(self._patience), _FIRST_PAUSE
         while True:
             try:
                 return await self._within(end if cuts else None, work)

@@ -20,6 +20,7 @@ from newel.sessions.stored.encoding import encode_event
 from newel.sessions.stored.imports import ImportEvents, ImportSharedState, StoredRows
 from newel.sessions.stored.leases import Leases
 from newel.sessions.stored.leasing import Leasing
+from newel.sessions.stored.patience import OnePatience
 from newel.sessions.stored.reader import SessionReader
 from newel.sessions.stored.reads import Listing
 from newel.sessions.stored.rows import Appended, EventRows, Key, StateChange, view_of
@@ -82,7 +83,10 @@ class StoredSessionService(Leasing, SharedSessionStore):
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
         """A copy of the session; its events are the log's, which are frozen."""
-        key = Key(app_name, user_id, session_id)
+        with OnePatience():
+            return await self._copy(Key(app_name, user_id, session_id), config)
+
+    async def _copy(self, key: Key, config: GetSessionConfig | None) -> Session | None:
         if config is not None and self._reader.logs.get(key) is None:
             return await self._reader.selected(key, config)
         view = await self._reader.view(key)
@@ -97,7 +101,8 @@ class StoredSessionService(Leasing, SharedSessionStore):
         """A view that shares the log of this process; only the state is its own."""
         if config is not None:
             return await self.get_session(app_name=app_name, user_id=user_id, session_id=session_id, config=config)
-        return await self._reader.view(Key(app_name, user_id, session_id))
+        with OnePatience():
+            return await self._reader.view(Key(app_name, user_id, session_id))
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
         """The sessions by user, each user's in the order of creation, without events."""
@@ -125,15 +130,19 @@ class StoredSessionService(Leasing, SharedSessionStore):
         events: int | None = None,
     ) -> Session:
         """A new session with the first `events` events of this one: see `SessionStore`."""
-        source = await self._reader.view(Key(app_name, user_id, session_id))
+        with OnePatience():
+            return await self._forked(Key(app_name, user_id, session_id), new_session_id, events)
+
+    async def _forked(self, of: Key, new_session_id: str | None, events: int | None) -> Session:
+        source = await self._reader.view(of)
         if source is None:
-            raise SessionNotFoundError(f"the session {brief(session_id)!r} does not exist")
+            raise SessionNotFoundError(f"the session {brief(of.id)!r} does not exist")
         count = fork_length(source, events)
-        key = _new_key(app_name, user_id, new_session_id)
+        key = _new_key(of.app_name, of.user_id, new_session_id)
         change = StateChange.initial(state_at(source, count), f"the state of session {brief(key.id)!r}")
-        log = await self._reader.loaded(Key(app_name, user_id, session_id))
+        log = await self._reader.loaded(of)
         await self._database.commit(Create(key, seam.clock(), change, log.number, count))
-        copy = await self.get_session(app_name=app_name, user_id=user_id, session_id=key.id)
+        copy = await self._copy(key, None)
         assert copy is not None
         return copy
 
@@ -149,7 +158,10 @@ class StoredSessionService(Leasing, SharedSessionStore):
         Raises a SessionError that leaves `session`, `event` and the store as they were, with one exception:
         if another process wrote first, StaleSessionError comes with `session` brought up to date.
         """
-        return event if event.partial else await self._append(session, event, out_of_band=False)
+        if event.partial:
+            return event
+        with OnePatience():
+            return await self._append(session, event, out_of_band=False)
 
     async def _append(self, session: Session, event: Event, *, out_of_band: bool) -> Event:
         key = Key(session.app_name, session.user_id, session.id)
@@ -188,14 +200,15 @@ class StoredSessionService(Leasing, SharedSessionStore):
 
     async def append_out_of_band(self, *, app_name: str, user_id: str, session_id: str, event: Event) -> Event:
         """Append during a run of the session: at the end of the log, and without ending that run."""
-        view = await self.open(app_name=app_name, user_id=user_id, session_id=session_id)
-        if view is None:
-            raise SessionNotFoundError(f"the session {brief(session_id)!r} does not exist; the event is not stored")
-        while True:
-            try:
-                return await self._append(view, event, out_of_band=True)
-            except StaleSessionError:
-                continue
+        with OnePatience():
+            view = await self._reader.view(Key(app_name, user_id, session_id))
+            if view is None:
+                raise SessionNotFoundError(f"the session {brief(session_id)!r} does not exist; the event is not stored")
+            while True:
+                try:
+                    return await self._append(view, event, out_of_band=True)
+                except StaleSessionError:
+                    continue
 
     async def tail(self, *, app_name: str, user_id: str, session_id: str, after: int) -> list[Event]:
         """The committed events after the first `after`, in order."""
@@ -204,7 +217,8 @@ class StoredSessionService(Leasing, SharedSessionStore):
 
     async def refresh(self, session: Session) -> None:
         """Bring a view up to date with what others, also in other processes, have appended to its session."""
-        catch_up(session, await self._reader.loaded(Key(session.app_name, session.user_id, session.id)))
+        with OnePatience():
+            catch_up(session, await self._reader.loaded(Key(session.app_name, session.user_id, session.id)))
 
     async def import_events(self, write: ImportEvents) -> int:
         """Add events from another store, many at once: see `ImportEvents`."""
