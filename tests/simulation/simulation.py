@@ -16,7 +16,7 @@ from tests.simulation.clock import replacements
 from tests.simulation.file_store import SimDatabase
 from tests.simulation.owner import Owner
 from tests.simulation.stores import Place, place_of
-from tests.simulation.world import HELD_UP, Process, SimThread, World
+from tests.simulation.world import Process, SimThread, World
 
 from newel.claims.settings import Settings
 from newel.sessions.sqlite import renewal, writer
@@ -128,9 +128,9 @@ class Simulation:
         items, begin = list(owner.process.forking), self.world.now
         for item in items:
             item.before_fork()
+        # Other writes of the process wait for it, so it waits only for a commit that the disk has begun.
+        self.place.promise.waited(owner.process, begin, 0.0, "a fork")
         self.world.wait(0.002)
-        # A fork waits for the writes under way, and what comes meanwhile waits for the fork.
-        self.world.troubles.add(begin, self.world.now, owner.process, HELD_UP)
         for item in reversed(items):
             item.after_fork_in_parent()
 

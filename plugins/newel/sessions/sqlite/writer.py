@@ -46,6 +46,9 @@ class SqliteWriter:
         self._gate = clockwork.RLock()
         self._thread: threading.Thread | None = None
         self._closing = False
+        #: Whether the process is about to fork: what cannot be committed at once is kept for after it.
+        self._is_resting = False
+        self._kept: list[Outcome] = []
         #: The writes that were sent, and whether the thread is in a long wait and must be woken for them.
         self._background: deque[Write[object]] = deque()
         self._is_idle = False
@@ -105,6 +108,9 @@ class SqliteWriter:
 
     def _run(self) -> None:
         ends = False
+        if kept := self._kept:
+            self._kept = []
+            self._commit(kept)
         while not ends:
             items, ends = self._next_batch()
             if items or (ends and self._background):
@@ -145,10 +151,16 @@ class SqliteWriter:
 
     def _commit(self, items: list[Outcome]) -> None:
         """Commit the writes; each caller gets the result of its write, or the error."""
+        if self._is_resting and self._kept:  # those before them could not be committed
+            self._kept += items
+            return
         waiting = items
         try:
             while not self._transact(waiting):  # another process is writing
                 waiting = self._patient(waiting)
+                if self._is_resting:
+                    self._kept += waiting
+                    return
                 if not waiting:
                     return
         except BaseException as error:  # noqa: BLE001 - it goes to the caller that waits for the write
@@ -213,20 +225,29 @@ class SqliteWriter:
             self.database.rescue_log(connection)  # with the commit
 
     def before_fork(self) -> None:
-        """Neither the thread nor the connections may be in use during a fork."""
+        """Neither the thread nor the connections may be in use during a fork, which waits for one attempt to commit."""
         self._gate.acquire()
+        self._is_resting = True
         self.end_thread()
         self.database.before_fork()
 
     def after_fork_in_parent(self) -> None:
         """Continue in the parent process, which the fork does not change."""
         self.database.after_fork_in_parent()
+        self._is_resting = False
+        if self._kept or self._background:
+            self._start()
         self._gate.release()
 
     def after_fork_in_child(self) -> None:
-        """Continue, with the child's own locks."""
+        """Continue, with the child's own locks. The parent commits what it had to write."""
         self.database.after_fork_in_child()
         self._gate = clockwork.RLock()
+        self._is_resting = False
+        kept, self._kept = self._kept, []
+        for item in kept:
+            item.error = SessionError("the process has forked: its parent commits this write")
+        _deliver(kept)
         self._background.clear()
 
 

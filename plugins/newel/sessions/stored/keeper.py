@@ -34,8 +34,11 @@ class Renewal(Protocol):
     def close(self) -> None:
         """Close the connection, in the keeper's thread; the next renewal opens another one."""
 
-    def before_fork(self) -> None:
-        """See to it that a child process cannot disturb the connection."""
+    def rest(self) -> None:
+        """Give up soon what waits for the database, in whichever thread: the process is about to fork."""
+
+    def after_fork_in_parent(self) -> None:
+        """Continue."""
 
     def after_fork_in_child(self) -> None:
         """Leave the parent's connection alone."""
@@ -204,12 +207,13 @@ class Keeper:
             self._renewer.join()
 
     def before_fork(self) -> None:
-        """No connection may cross a fork. The thread itself goes on in the parent."""
+        """No connection may be in use during a fork. The thread itself goes on in the parent, and tries again."""
+        self._renewal.rest()
         self._working.acquire()
-        self._renewal.before_fork()
 
     def after_fork_in_parent(self) -> None:
         """Continue in the parent process, which the fork does not change."""
+        self._renewal.after_fork_in_parent()
         self._working.release()
 
     def after_fork_in_child(self) -> None:

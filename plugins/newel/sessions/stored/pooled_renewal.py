@@ -32,6 +32,9 @@ class PooledRenewal:
         self._run = run
         self._runner: asyncio.Runner | None = None
         self._pool: Pool | None = None
+        #: The attempt under way and its loop, and whether none may be: the process is about to fork.
+        self._attempt: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]] | None = None
+        self._is_resting = False
 
     def renew(self, leases: Sequence[Lease], seconds: float) -> Renewed:
         """Renew them in one transaction, which waits for no other."""
@@ -48,10 +51,22 @@ class PooledRenewal:
             ) from error
 
     async def _renew(self, leases: Sequence[Lease], seconds: float) -> Renewed:
-        async with asyncio.timeout(seconds):
-            if self._pool is None:
-                self._pool = self._make_pool()
-            return await self._run(self._pool, Renew(leases))
+        attempt = asyncio.ensure_future(self._asked(leases))
+        self._attempt = asyncio.get_running_loop(), attempt
+        if self._is_resting:  # asked for before there was an attempt to end
+            attempt.cancel()
+        try:
+            async with asyncio.timeout(seconds):
+                return await attempt
+        except asyncio.CancelledError as error:
+            raise StoreUnavailableError("the process forks: the leases are renewed after that") from error
+        finally:
+            self._attempt = None
+
+    async def _asked(self, leases: Sequence[Lease]) -> Renewed:
+        if self._pool is None:
+            self._pool = self._make_pool()
+        return await self._run(self._pool, Renew(leases))
 
     def close(self) -> None:
         """See `Renewal`."""
@@ -67,10 +82,20 @@ class PooledRenewal:
             with suppress(Exception):
                 self._runner.run(asyncio.wait_for(pool.close(), _CLOSE_SECONDS))
 
-    def before_fork(self) -> None:
-        """The child leaves the connection alone."""
+    def rest(self) -> None:
+        """See `Renewal`."""
+        self._is_resting = True
+        if (attempt := self._attempt) is not None:
+            loop, task = attempt
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(task.cancel)
+
+    def after_fork_in_parent(self) -> None:
+        """See `Renewal`."""
+        self._is_resting = False
 
     def after_fork_in_child(self) -> None:
         """See `Renewal`."""
+        self._is_resting, self._attempt = False, None
         _abandoned.append((self._runner, self._pool))
         self._runner = self._pool = None
