@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -40,6 +40,11 @@ def server_options(command: Function) -> Function:
             show_default=True,
             metavar="SECONDS",
             help="What runs have to end after a signal, before they are cancelled.",
+        ),
+        click.option(
+            "--on-disconnect",
+            type=click.Choice(["cancel", "detach"]),
+            help="What becomes of a run whose client has left; by default as `server.on_disconnect` says: cancel.",
         ),
         click.option("--reload", is_flag=True, help="Start again when a file of the agents changes."),
         click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes that serve."),
@@ -87,6 +92,7 @@ def _start(
     drain: float,
     max_runs: int,
     access_log: bool,
+    on_disconnect: Literal["cancel", "detach"] | None,
     **flags: Any,
 ) -> None:
     try:
@@ -104,6 +110,7 @@ def _start(
         drain=drain,
         max_runs=max_runs,
         access_log=access_log,
+        on_disconnect=on_disconnect,
         guards=guards,
     )
     check_address(host, options.is_local, guards, has_user_of=has_user_of)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from newel.server.security.guards import Guards
 
@@ -24,6 +25,8 @@ class Options:
     max_runs: int = 500
     #: Whether each request is a line of JSON on stderr.
     access_log: bool = False
+    #: What becomes of a run whose client has left; None: as the setting `server.on_disconnect` says.
+    on_disconnect: Literal["cancel", "detach"] | None = None
     #: Who may ask, from where, and with what.
     guards: Guards = field(default_factory=Guards)
 

@@ -167,7 +167,8 @@ def _where(call: Call) -> Place:
 
 def _cancels(call: Call) -> bool:
     """Whether the run ends if its client leaves."""
-    return (call.body.on_disconnect or call.server.settings.on_disconnect) == "cancel"
+    server = call.server
+    return (call.body.on_disconnect or server.options.on_disconnect or server.settings.on_disconnect) == "cancel"
 
 
 async def _cancel_if_left(request: Request, run: Run) -> None:
