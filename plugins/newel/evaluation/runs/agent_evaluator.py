@@ -7,6 +7,7 @@ from typing import Any
 
 from newel.artifacts.base_artifact_service import BaseArtifactService
 from newel.evaluation.cases.eval_set import EvalSet
+from newel.evaluation.cases.loose_shapes import reshaped
 from newel.evaluation.cases.older_shapes import (
     check_older_data,
     convert_eval_set_to_pydantic_schema,
@@ -162,15 +163,18 @@ def _initial_session(file: str | None) -> dict[str, Any]:
 
 
 def _load_test_file(file: str, config: EvalConfig, session: dict[str, Any]) -> EvalSet:
-    if not is_older(load_json(file)):
+    if not is_older(reshaped(load_json(file), file)):
         assert not session, f"{file}: an initial session file is for the older format; put it into `session_input`"
         return load_eval_set_from_file(file, file)
     return _older_set(file, config, session)
 
 
 def _older_set(file: str, config: EvalConfig, session: dict[str, Any]) -> EvalSet:
-    data = load_json(file)
+    found = load_json(file)
+    data = reshaped(found, file)
     if not is_older(data):
+        if data is not found and not session:  # a set that lacks only what is around its cases
+            return load_eval_set_from_file(file, file)
         raise ConfigurationError(f"{file} is not a file of the older format, which is a list of cases or of turns")
     cases = older_cases(data, file, session)
     turns: list[Any] = next((one["data"] for one in cases.values() if isinstance(one, dict) and "data" in one), [])

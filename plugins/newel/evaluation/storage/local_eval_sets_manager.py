@@ -9,7 +9,8 @@ from pydantic import ValidationError
 
 from newel.errors.not_found_error import NotFoundError
 from newel.evaluation.cases.eval_set import EvalSet
-from newel.evaluation.cases.older_shapes import convert_eval_set_to_pydantic_schema, is_older
+from newel.evaluation.cases.loose_shapes import reshaped
+from newel.evaluation.cases.older_shapes import MIGRATION, convert_eval_set_to_pydantic_schema, is_older
 from newel.evaluation.storage.eval_sets_manager import EvalSetsManager, check_app, check_id
 from newel.evaluation.storage.files import problems_of, read_text, write_whole
 from newel_kernel import ConfigurationError
@@ -24,7 +25,7 @@ def dump_eval_set(eval_set: EvalSet) -> str:
 
 
 def load_eval_set_from_file(eval_set_file_path: str | Path, eval_set_id: str) -> EvalSet:
-    """The eval set in a file of either format; `eval_set_id` becomes the id of a set in the older format."""
+    """The eval set in a file of any known shape; `eval_set_id` becomes the id of a set that has none."""
     text = read_text(eval_set_file_path)
     try:
         return EvalSet.model_validate_json(text)
@@ -34,12 +35,22 @@ def load_eval_set_from_file(eval_set_file_path: str | Path, eval_set_id: str) ->
         data = json.loads(text)
     except ValueError as error:
         raise ConfigurationError(f"{eval_set_file_path} is not JSON: {error}") from None
-    if is_older(data):
-        try:
-            return convert_eval_set_to_pydantic_schema(eval_set_id, data)
-        except ConfigurationError as error:
-            raise ConfigurationError(f"{eval_set_file_path}: {error}") from None
-    raise ConfigurationError(f"{eval_set_file_path} is not an eval set: {problems}")
+    try:
+        shape = reshaped(data, eval_set_id)
+        if is_older(shape):
+            return convert_eval_set_to_pydantic_schema(eval_set_id, shape)
+        if shape is not data:
+            return EvalSet.model_validate_json(json.dumps(shape))
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{eval_set_file_path}: {error}") from None
+    except ValidationError as error:
+        problems = problems_of(error)
+    remedy = "" if _is_set(data) else f". {MIGRATION}"
+    raise ConfigurationError(f"{eval_set_file_path} is not an eval set: {problems}{remedy}")
+
+
+def _is_set(data: object) -> bool:
+    return isinstance(data, dict) and not data.keys().isdisjoint(("eval_cases", "evalCases"))
 
 
 class LocalEvalSetsManager(EvalSetsManager):

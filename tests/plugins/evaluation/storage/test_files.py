@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from newel.errors.not_found_error import NotFoundError
 from newel.evaluation.agent_evaluator import AgentEvaluator
@@ -119,9 +122,63 @@ def test_older_files_have_one_case_or_several(shape: str, uses: str, reference: 
     assert [len(case.conversation or ()) for case in new] == [len(case.conversation or ()) for case in cases]
 
 
+def _case_of(draw: Any, kind: str, number: int) -> Any:
+    """A case of `kind`, with keys in either spelling and its name or without."""
+    size = draw(st.integers(1, 3))
+    turns = [{"query": f"q{index}", "reference": "r", "expected_tool_use": []} for index in range(size)]
+    if kind == "older":
+        return {"data": turns} | ({"name": f"c{number}"} if draw(st.booleans()) else {})
+    if kind == "turns":
+        return turns
+    camel = draw(st.booleans())
+    asked = [{("userContent" if camel else "user_content"): {"parts": [{"text": t["query"]}]}} for t in turns]
+    return {("evalId" if camel else "eval_id"): f"c{number}", "conversation": asked}
+
+
+@given(st.data())
+def test_cases_load_whatever_is_around_them_and_migrate(data: Any) -> None:
+    draw = data.draw
+    kind = draw(st.sampled_from(["older", "turns", "new"]))
+    around = draw(st.sampled_from(["names", "list", "set", "one"]))
+    cases = [_case_of(draw, kind, number) for number in range(1 if around == "one" else draw(st.integers(1, 3)))]
+    assume(around == "names" or kind == "new" or (kind == "older" and all("name" in one for one in cases)))
+    assume(around != "set" or kind == "new")
+    key = draw(st.sampled_from(["eval_cases", "evalCases"]))
+    named = {f"k{number}": one for number, one in enumerate(cases)}
+    shape = {"names": named, "list": cases, "set": {key: cases}, "one": cases[0]}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "loose.test.json")
+        path.write_text(json.dumps(shape[around]))
+        found = load_eval_set_from_file(path, "loose")
+        AgentEvaluator.migrate_eval_data_to_new_schema(str(path), str(Path(folder, "new.evalset.json")))
+        migrated = load_eval_set_from_file(Path(folder, "new.evalset.json"), "new")
+    assert found.eval_set_id == "loose"
+    for cases_found in (found.eval_cases, migrated.eval_cases):
+        asked = [[turn.user_content.parts[0].text for turn in case.conversation or ()] for case in cases_found]
+        sizes = [len(one if isinstance(one, list) else one.get("data") or one["conversation"]) for one in cases]
+        assert asked == [[f"q{index}" for index in range(size)] for size in sizes]
+        unnamed = [kind == "turns" or (kind == "older" and "name" not in one) for one in cases]
+        assert [case.eval_id for case in cases_found] == [f"{'k' if k else 'c'}{n}" for n, k in enumerate(unnamed)]
+
+
+@pytest.mark.parametrize("shape", ["file", "one", "list"])
+def test_a_file_of_scenarios_names_the_command_that_makes_cases_of_them(shape: str, tmp_path: Path) -> None:
+    one = {"starting_prompt": "hi", "conversation_plan": "ask"}
+    path = tmp_path / "scenarios.json"
+    path.write_text(json.dumps({"file": {"scenarios": [one]}, "one": one, "list": [one, one]}[shape]))
+    for read in (lambda: load_eval_set_from_file(path, "s"), lambda: _migrated(path)):
+        with pytest.raises(ConfigurationError, match="newel eval_set add_eval_case"):
+            read()
+
+
+def _migrated(path: Path) -> None:
+    AgentEvaluator.migrate_eval_data_to_new_schema(str(path), str(path.with_suffix(".new")))
+
+
 def test_what_is_neither_old_nor_new_names_the_migration(tmp_path: Path) -> None:
     path = tmp_path / "old.test.json"
-    for text in ('[{"prompt": "hi"}]', '["hi"]', '[{"name": "x"}]', '[{"query": 1}]', '[{"query": "a"}, {"data": []}]'):
+    unknown = ('{"prompt": "hi"}', "{}", "3", '[{"prompt": "hi"}]', '["hi"]')
+    for text in (*unknown, '[{"name": "x"}]', '[{"query": 1}]', '[{"query": "a"}, {"data": []}]'):
         path.write_text(text)
         with pytest.raises(ConfigurationError, match="migrate_eval_data_to_new_schema"):
             load_eval_set_from_file(path, "old")
