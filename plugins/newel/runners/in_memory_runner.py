@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from newel import artifacts, memory, sessions
-from newel.runners.runner import Runner
+from newel.runners.runner import CLOSE_SECONDS, Runner
 from newel_kernel import BaseAgent
 
 
@@ -21,6 +21,7 @@ class InMemoryRunner(Runner):
         app_name: str | None = None,
         app: Any = None,
         plugins: Sequence[Any] | None = None,
+        plugin_close_timeout: float = CLOSE_SECONDS,
         distribution: str | None = None,
     ) -> None:
         super().__init__(
@@ -29,6 +30,7 @@ class InMemoryRunner(Runner):
             agent=agent,
             node=node,
             plugins=plugins,
+            plugin_close_timeout=plugin_close_timeout,
             session_service=sessions.InMemorySessionService(),
             artifact_service=artifacts.InMemoryArtifactService(),
             memory_service=memory.InMemoryMemoryService(),

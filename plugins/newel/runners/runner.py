@@ -40,6 +40,10 @@ def as_root(node: Any) -> BaseAgent:
     return agent
 
 
+#: How long closing waits for each thing that it closes.
+CLOSE_SECONDS = 10.0
+
+
 class Runner(KernelRunner):
     """Runs an agent, a graph node or an app against sessions.
 
@@ -67,6 +71,7 @@ class Runner(KernelRunner):
         artifact_service: BaseArtifactService | None = None,
         memory_service: BaseMemoryService | None = None,
         credential_service: BaseCredentialService | None = None,
+        plugin_close_timeout: float = CLOSE_SECONDS,
         auto_create_session: bool = False,
         distribution: str | None = None,
         composition: Composition | None = None,
@@ -94,6 +99,8 @@ class Runner(KernelRunner):
         )
         check_tree(self.agent)
         self.plugins: list[object] = objects
+        #: How long each toolset, plugin and background run may take to end, in seconds; `close` may be given another.
+        self.plugin_close_timeout = plugin_close_timeout
         #: Whether a message to a session that a run has steers that run.
         self._steers = claims.steers(composed)
         #: The background runs.
@@ -348,11 +355,12 @@ class Runner(KernelRunner):
             event: Event | None = await _summary_of()(ctx, keep)
             return None if event is None else await self.session_service.append_event(session, event)
 
-    async def close(self, seconds: float = 10.0) -> None:
+    async def close(self, seconds: float | None = None) -> None:
         """Cancel the background runs; then close the tree's toolsets and the plugins.
 
-        One that hangs is abandoned after its timeout.
+        One that hangs is abandoned after its timeout: `seconds`, else the runner's `plugin_close_timeout`.
         """
+        seconds = self.plugin_close_timeout if seconds is None else seconds
         await self.runs.close(seconds)
         await runs.close_all(self.agent, self.plugins, seconds)
 

@@ -43,6 +43,9 @@ def _ready(name: str) -> object:
     return getattr(tools, name)
 
 
+_DECLARATIONS = ("FunctionDeclaration", "Tool")
+_declared_tool = deferred("newel.tools.declared_tool", "DeclaredTool")
+_is_declaration = deferred("newel.tools.declared_tool", "is_declaration")
 _looks_like_langchain = deferred("newel.tools.langchain_tool", "looks_like")
 _web_page = deferred("newel.tools.load_web_page", "load_web_page")  # the package's own name for it is the module
 
@@ -89,7 +92,7 @@ def register_tool_factories() -> list[ToolFactory]:
 
 @hookimpl
 def register_tool_adapters() -> list[ToolAdapter]:
-    """LangChain's tools, recognized by their attributes: nothing of LangChain is imported."""
+    """Google-genai's tools and LangChain's, recognized by name or attributes: neither package is imported."""
 
     def accepts(entry: object) -> bool:
         # Called for every function as well: the module loads only for what can be such a tool.
@@ -98,4 +101,14 @@ def register_tool_adapters() -> list[ToolAdapter]:
     def adapt(entry: object) -> BaseTool:
         return tools.LangchainTool(entry)
 
-    return [ToolAdapter(name="langchain", accepts=accepts, adapt=adapt)]
+    def is_declaration(entry: object) -> bool:
+        return type(entry).__name__ in _DECLARATIONS and bool(_is_declaration()(entry))
+
+    def declared(entry: object) -> BaseTool:
+        tool: BaseTool = _declared_tool()(entry)
+        return tool
+
+    return [
+        ToolAdapter(name="declarations", accepts=is_declaration, adapt=declared),
+        ToolAdapter(name="langchain", accepts=accepts, adapt=adapt),
+    ]

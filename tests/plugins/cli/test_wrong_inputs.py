@@ -140,7 +140,7 @@ CASES: dict[str, Case] = {
     ),
     "a tool that is a number": code(
         "root_agent = Agent(name='a', model=model, tools=[3])",
-        "Error: 3 is not a tool: no adapter accepts it (adapters: functions, langchain)",
+        "Error: 3 is not a tool: no adapter accepts it (adapters: declarations, functions, langchain)",
         2,
     ),
     "a model that raises": code(

@@ -90,7 +90,7 @@ class FinishTaskTool(BaseTool):
         value = args.get(self._wrapper_key) if self._wrapper_key else args
         if self._adapter is None:
             return value
-        return self._adapter.dump_python(validated_json(self._adapter, value), mode="json")
+        return self._adapter.dump_python(validated_json(self._adapter, value), mode="json", by_alias=True)
 
 
 async def until_finished(

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic.alias_generators import to_camel
 
 from newel.agents.llm.task import FinishTaskTool, TaskRequest, TaskResult, _DefaultTaskInput, _DefaultTaskOutput
 from newel.agents.llm.task._finish_task_tool import FINISH_TASK_SUCCESS_RESULT, FINISH_TASK_TOOL_NAME
@@ -107,3 +108,24 @@ def test_the_request_is_told_when_to_finish() -> None:
         "delegated task first"
     )
     assert list(request.tools_dict) == ["finish_task"]
+
+
+class Aliased(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel)
+
+    best_price: int
+    seen_at: Source | None = None
+
+
+@pytest.mark.parametrize(
+    ("schema", "args"),
+    [
+        (Aliased, {"bestPrice": 3, "seenAt": {"url": "u"}}),
+        (list[Aliased], {"result": [{"bestPrice": 3, "seenAt": None}]}),
+        (dict[str, Aliased], {"a": {"bestPrice": 3, "seenAt": None}}),
+    ],
+)
+def test_the_output_has_the_names_by_which_it_is_validated_again(schema: Any, args: dict[str, Any]) -> None:
+    output: Any = tool_for(schema).output(args)
+    assert output == args.get("result", args)
+    TypeAdapter(schema).validate_python(output)
