@@ -35,7 +35,7 @@ class Ordered(NamedTuple):
 
 KERNEL, STEP = "newel_kernel", "run=nothing"
 KINDS = {
-    "request_chain": Ordered("request_processors", f"RequestProcessor({STEP}, %s)", "contents"),
+    "request_chain": Ordered("request_processors", f"RequestProcessor({STEP}, %s)", "steering"),
     "response_chain": Ordered("response_processors", f"ResponseProcessor({STEP}, %s)", "planning"),
     "result_chain": Ordered("result_processors", f"ResultProcessor({STEP}, %s)", "confirmation"),
     "tool_chain": Ordered("tool_policies", "ToolPolicy(wrap=same, %s)", "tool_timeout"),

@@ -26,4 +26,4 @@ async def _refresh(ctx: InvocationContext) -> None:
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
     """The processor `steering`."""
-    return [RequestProcessor(name="steering", run=run, before=("contents",))]
+    return [RequestProcessor(name="steering", run=run, before=("contents?",))]

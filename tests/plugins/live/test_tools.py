@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from tests.plugins.live.live_runs import Live, audio, result, told
 
-from newel.agents import LiveRequestQueue
-from newel.testing import TURN_COMPLETE, WaitFor
+from newel.agents import LiveRequestQueue, LlmAgent
+from newel.models.live import ConnectionLostError
+from newel.testing import TURN_COMPLETE, Pause, ScriptedLiveModel, WaitFor
 from newel.tools import BaseTool, FunctionTool, LongRunningFunctionTool, ToolContext
 from newel_kernel import Event, LlmResponse
 from newel_types import (
@@ -20,6 +21,7 @@ from newel_types import (
     FunctionDeclaration,
     FunctionResponse,
     FunctionResponseScheduling,
+    LiveServerSessionResumptionUpdate,
     LiveServerToolCallCancellation,
     Part,
 )
@@ -111,6 +113,74 @@ def test_a_call_that_is_delivered_twice_runs_once(script: list[Any], distributio
         assert (paid, [one.id for one in responses(live)]) == ([100], ["c1"])
         ids = [one.id for event in events for one in event.get_function_calls()]
         assert ids == [one.id for event in events for one in event.get_function_responses()] == ["c1"]
+
+    asyncio.run(whole())
+
+
+HANDLE = LlmResponse(live_session_resumption_update=LiveServerSessionResumptionUpdate(new_handle="h", resumable=True))
+LOST = ConnectionLostError("the connection was cut")
+
+
+@pytest.mark.parametrize("distribution", ["adk", "standard"])
+@pytest.mark.parametrize(
+    "scripts",
+    [
+        ([ONE, WaitFor("results"), Pause(0.02), LOST], [ONE]),
+        ([ONE, Pause(0.02), LOST], [ONE]),
+        ([ONE, LOST], [ONE]),
+        ([ONE, ONE, LOST], [ONE, ONE]),
+        ([ONE, LOST], [Pause(0), LOST], [ONE]),
+    ],
+    ids=["answered", "worked on", "at once", "twice each", "over the third"],
+)
+def test_a_call_that_comes_again_over_another_connection_runs_once(scripts: Any, distribution: str) -> None:
+    paid: list[int] = []
+
+    async def pay(amount: int) -> str:
+        """Pay."""
+        paid.append(amount)
+        await asyncio.sleep(0.05)
+        return "paid"
+
+    async def whole() -> None:
+        first, *middle, last = ([one.model_copy(deep=True) if one is ONE else one for one in way] for way in scripts)
+        sent_again = [] if any(isinstance(one, WaitFor) for one in first) else [WaitFor("results")]
+        ways = [[WaitFor("content"), HANDLE, *first], *middle, [*last, *sent_again, "done", TURN_COMPLETE]]
+        live = Live(*ways, tools=[pay], distribution=distribution, acknowledges=True)
+        events = await live.run("go")
+        assert paid == [100]
+        results = [one.id for number in range(len(ways)) for one in responses(live, number)]
+        assert results == ["c1"]
+        ids = [one.id for event in events for one in event.get_function_calls()]
+        assert ids == [one.id for event in events for one in event.get_function_responses()] == ["c1"]
+
+    asyncio.run(whole())
+
+
+@pytest.mark.parametrize("distribution", ["adk", "standard"])
+def test_a_transfer_that_comes_twice_is_one_and_the_same_id_of_another_agent_is_another_call(distribution: str) -> None:
+    paid: list[str] = []
+
+    def pay(amount: int, tool_context: ToolContext) -> str:
+        """Pay."""
+        paid.append(tool_context.agent_name)
+        return "paid"
+
+    def twice(of: FunctionCall) -> list[LlmResponse]:
+        return [
+            LlmResponse(content=Content(role="model", parts=[Part(function_call=of.model_copy())])) for _ in range(2)
+        ]
+
+    async def whole() -> None:
+        pays, away = call("pay", "c1", amount=100), call("transfer_to_agent", "c2", agent_name="sub")
+        there = ScriptedLiveModel([WaitFor("history"), *twice(pays), WaitFor("results"), "done", TURN_COMPLETE])
+        sub = LlmAgent(name="sub", model=there, tools=[pay])
+        here = ScriptedLiveModel([WaitFor("content"), *twice(pays), WaitFor("results"), *twice(away), Pause(30)])
+        root = LlmAgent(name="root", model=here, tools=[pay], sub_agents=[sub])
+        events = await Live(agent=root, distribution=distribution).run("go")
+        assert paid == ["root", "sub"]
+        calls = [(event.author, one.id) for event in events for one in event.get_function_calls()]
+        assert calls == [("root", "c1"), ("root", "c2"), ("sub", "c1")]
 
     asyncio.run(whole())
 

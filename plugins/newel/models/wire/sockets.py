@@ -96,16 +96,15 @@ class LiveSocket:
         self._number = number
         self._frame_bytes = frame_bytes
         self._closed: type[Any] = import_module("websockets.exceptions").ConnectionClosed
-        #: Nothing more comes: we closed it, or the service closed it and has said why.
+        #: Its end is no loss: we close it, or the service closed it and has said why.
         self.over = False
 
     async def recv(self) -> bytes | LlmResponse | None:
         """The next frame; once, the reason why the service closed the connection; None if nothing more comes.
 
-        Raises ConnectionLostError if the connection was lost.
+        What the service sent before our closing reached it still comes. Raises ConnectionLostError if the connection
+        was lost.
         """
-        if self.over:
-            return None
         try:
             return await self._socket.recv(decode=False)
         except self._closed as error:
