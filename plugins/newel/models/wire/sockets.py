@@ -96,7 +96,7 @@ class LiveSocket:
         self._number = number
         self._frame_bytes = frame_bytes
         self._closed: type[Any] = import_module("websockets.exceptions").ConnectionClosed
-        #: Its end is no loss: we close it, or the service closed it and has said why.
+        #: Its end was expected: we close it, or the service closed it and has said why.
         self.over = False
 
     async def recv(self) -> bytes | LlmResponse | None:

@@ -7,7 +7,7 @@ import base64
 import itertools
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -204,6 +204,24 @@ def test_a_finished_transcription_is_not_told_twice(server: GeminiLiveServer) ->
         ("spoken", ("b", True)),
         ("spoken", ("b", False)),
     ]
+
+
+@pytest.mark.parametrize("end", [Close(1011, "gone"), Close(1008, "no"), Drop()], ids=["loss", "refusal", "cut"])
+def test_open_transcriptions_are_told_before_the_end_of_a_connection(server: GeminiLiveServer, end: object) -> None:
+    server.connection(ASKED, says.input_text("what"), says.input_text(" now"), says.output_text("so f"), end)
+    responses: list[LlmResponse] = []
+
+    async def listen() -> None:
+        async with connected() as connection:
+            await connection.send_content(user("hi"))
+            async for response in connection.receive():
+                responses.append(response)
+
+    with suppress(ConnectionLostError):
+        asyncio.run(listen())
+    told = [one for one in responses if not one.partial]
+    assert [one.input_transcription.text for one in told if one.input_transcription] == ["what now"]
+    assert [one.output_transcription.text for one in told if one.output_transcription] == ["so f…"]
 
 
 def test_newer_models_send_one_final_input_transcription(server: GeminiLiveServer) -> None:

@@ -14,7 +14,7 @@ from newel.models.google.live.reading import Reader
 from newel.models.google.live.sending import Frames
 from newel.models.google.live.setup import Report, setup, supported
 from newel.models.google.sdk import Json, Live
-from newel.models.live import CONNECTION_NUMBER
+from newel.models.live import CONNECTION_NUMBER, ConnectionLostError
 from newel.models.wire.arrivals import Arrivals
 from newel.models.wire.connections import SETUP_PATIENCE, SHOWN, UNREADABLE, SocketConnection
 from newel.models.wire.disconnects import connecting, signed
@@ -69,25 +69,27 @@ class GeminiLiveConnection(SocketConnection):
 
     async def receive(self) -> AsyncGenerator[LlmResponse, None]:
         """See `BaseLlmConnection`."""
-        while True:
+        ended, lost = False, None
+        while not ended:
             try:
                 async with asyncio.timeout(_CALL_PATIENCE if self._reader.has_calls else None):
                     frame = await self._socket.recv()
             except TimeoutError:
-                for response in self._reader.calls():
-                    yield response
-                continue
-            if frame is None:
-                return
-            if isinstance(frame, LlmResponse):
-                yield frame
-                return
-            ended = False
-            for response in self._read(frame):
+                responses = self._reader.calls()
+            except ConnectionLostError as error:
+                responses, ended, lost = self._reader.rest(), True, error
+            else:
+                responses = self._read(frame) if isinstance(frame, bytes) else self._last(frame)
+                ended = not isinstance(frame, bytes)
+            for response in responses:
                 ended = ended or bool(response.turn_complete)
                 yield response
-            if ended:
-                return
+        if lost is not None:
+            raise lost
+
+    def _last(self, reason: LlmResponse | None) -> list[LlmResponse]:
+        """What is told as nothing more comes, and why it does not."""
+        return [*self._reader.rest(), *([reason] if reason is not None else [])]
 
     def _read(self, frame: bytes) -> list[LlmResponse]:
         try:

@@ -82,6 +82,10 @@ class Reader:
             return []
         return [self._response(content=Content(role="model", parts=[Part(function_call=call) for call in calls]))]
 
+    def rest(self) -> list[LlmResponse]:
+        """What was said and spoken up to the end of the connection; an answer that breaks off is marked as cut."""
+        return [*self._heard.finish(), *(self._spoken.cut(1.0) if self._spoken.is_open else ())]
+
     def _content(self, content: LiveServerContent, *, called: bool) -> list[LlmResponse]:
         ends = bool(content.turn_complete or content.interrupted or called)
         grounding = content.grounding_metadata
