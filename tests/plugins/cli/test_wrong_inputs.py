@@ -539,7 +539,10 @@ def test_a_traceback_is_shown_when_it_is_wanted(project: Any, how: str) -> None:
     done = subprocess.run(command, cwd=project.path, env=environment, capture_output=True, text=True, timeout=60)
     assert "Traceback (most recent call last)" in done.stderr
     assert "ValueError: boom" in done.stderr
-    assert done.stderr.splitlines()[-1] == "Error: the run failed: ValueError: boom (agent.py:12 in cb)"
+    assert done.stderr.splitlines()[-1] == (
+        "Error: the run failed: ValueError: boom (agent.py:12 in cb); raised in the callback before_agent_callback "
+        "(agent 'a', callback cb (agent.py:11)) of the agent 'a'"
+    )
 
 
 def test_a_command_line_that_debugs_shows_where_a_refusal_is_from(project: Any) -> None:
