@@ -175,3 +175,19 @@ def test_the_user_who_calls_may_name_nobody_else(serve: Serve, tmp_path: Path) -
     assert client.get("/of/ann", headers={"x-user": "bob"}).status_code == 403
     assert client.get("/of/ann", headers={"x-user": "ann"}).json() == {"user_id": "ann", "user": "ann"}
     assert client.get("/of/ann").json() == {"user_id": "ann", "user": None}
+
+
+@pytest.mark.parametrize("name", ["%20", "a%0Ab", "%00", "..%2Fx", "%2Fetc", "a%2F%2Fb", "x" * 1100])
+@pytest.mark.parametrize("rest", ["", "/versions", "/versions/metadata", "/versions/0", "/versions/0/metadata"])
+def test_a_name_that_no_store_takes_is_refused(serve: Serve, name: str, rest: str) -> None:
+    client = serve()
+    client.post("/apps/clerk/users/ann/sessions/s")
+    answer = client.get(f"/apps/clerk/users/ann/sessions/s/artifacts/{name}{rest}")
+    assert answer.status_code == 422, answer.text
+    assert "cannot be used" in answer.json()["detail"]
+
+
+def test_a_version_of_many_digits_is_refused(serve: Serve) -> None:
+    client = serve()
+    answer = client.get(f"/apps/clerk/users/ann/sessions/s/artifacts/x/versions/{'9' * 5000}")
+    assert answer.status_code == 422

@@ -6,12 +6,16 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from newel.artifacts.base_artifact_service import ArtifactVersion, BaseArtifactService
+from newel.artifacts.stored_part import scope_of
 from newel.server.calls import Call, endpoint
 from newel.server.endpoints.sessions import Body, place
 from newel.server.places import Place
 from newel.server.refusals import JSON, Refusal
 from newel_kernel import ConfigurationError, Json
 from newel_types import Part
+
+#: A version with more digits fits no store.
+_MOST_DIGITS = 18
 
 
 class NewArtifact(Body):
@@ -94,14 +98,19 @@ class _Artifact(Place):
 
 
 def _where(call: Call) -> _Artifact:
-    return _Artifact(**place(call), filename=call.path["artifact_name"])
+    where = _Artifact(**place(call), filename=call.path["artifact_name"])
+    try:
+        scope_of(where["filename"], where["session_id"])
+    except ConfigurationError as error:
+        raise Refusal(422, str(error)) from None
+    return where
 
 
 def _version(call: Call) -> int | None:
     text = call.path["version_id"]
     if text == "latest":
         return None
-    if not (text.isascii() and text.isdecimal()):
+    if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
         raise Refusal(422, "the version must be a number, or `latest`")
     return int(text)
 

@@ -6,7 +6,7 @@ from html import escape
 
 from starlette.responses import HTMLResponse
 
-from newel.server.calls import Call
+from newel.server.calls import Call, endpoint
 from newel.server.openapi import described, endpoints_of
 
 _STYLE = (
@@ -21,6 +21,7 @@ async def openapi(call: Call) -> object:
     return described(call.server.routes)
 
 
+@endpoint(media_type="text/html")
 async def docs(call: Call) -> HTMLResponse:
     """This description, as a page."""
     rows = "".join(
