@@ -2,7 +2,7 @@
 
 pydantic reads the entry points of all installed packages when a process builds its first model, and raises on metadata
 that is not UTF-8 or has a line without ``=``. It reads them once: after a failure it goes on without plugins. So one
-small validator is built first, and the failure is told in one line. `docs/explanation/decisions/0024` says what it
+small validator is built first, and the failure is told in one line. `docs/explanation/decisions/0026` says what it
 costs. Modules whose models are built first call it.
 """
 
