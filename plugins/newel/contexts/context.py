@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
@@ -53,9 +55,14 @@ class Context(KernelContext, ReadonlyContext):
 
     @property
     def idempotency_key(self) -> str:
-        """The same for every attempt at this tool call: pass it to a service that deduplicates."""
-        ctx = self._invocation_context
-        return f"{ctx.session.id}:{ctx.invocation_id}:{self.function_call_id}"
+        """The same for every attempt at this tool call, and for no other: pass it to a service that deduplicates.
+
+        64 hexadecimal digits. A session's id is unique only for one user of one app, so all three are in the digest.
+        """
+        ctx, session = self._invocation_context, self._invocation_context.session
+        # As JSON, so that no two lists of ids give the same text; as a digest, because services limit a key's length.
+        ids = [session.app_name, session.user_id, session.id, ctx.invocation_id, self.function_call_id]
+        return hashlib.sha256(json.dumps(ids).encode()).hexdigest()
 
     def request_confirmation(self, *, hint: str | None = None, payload: object = None) -> None:
         """Ask the user to confirm this tool call."""
