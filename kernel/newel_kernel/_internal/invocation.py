@@ -114,7 +114,9 @@ class Context(ReadonlyContext):
 
     @property
     def touched_actions(self) -> EventActions | None:
-        """The actions if this call has touched them, else None."""
+        """The actions if this call has touched them, else None, with what it has changed in place in the state."""
+        if self._state is not None:
+            self._state.keep_changes()
         return self._actions
 
     @property

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
 
 from newel_kernel._internal.values import Json
+from newel_types import deep_copy
 
 _MISSING = object()
 
@@ -21,19 +22,31 @@ class State(MutableMapping[str, Any]):
     USER_PREFIX = "user:"
     TEMP_PREFIX = "temp:"
 
-    __slots__ = ("_delta", "_value")
+    __slots__ = ("_delta", "_lent", "_value")
 
     def __init__(self, value: Json, delta: Json) -> None:
         self._value = value
         self._delta = delta
+        #: The lists and dicts that were read: each with a copy of what it was then.
+        self._lent: dict[str, tuple[Any, Any]] = {}
 
     def __getitem__(self, key: str) -> Any:
         value = self._delta.get(key, _MISSING)
         if value is _MISSING:
-            return self._value[key]
-        if value is None:
+            value = self._value[key]
+        elif value is None:
             raise KeyError(key)
+        if (value.__class__ is list or value.__class__ is dict) and key not in self._lent:
+            self._lent[key] = (value, deep_copy(value))
         return value
+
+    def keep_changes(self) -> None:
+        """Write the lists and dicts that were changed in place since they were read."""
+        for key, (value, before) in [*self._lent.items()]:
+            if value != before:
+                del self._lent[key]
+                if self.get(key) is value:  # else another value was written in its place
+                    self[key] = value
 
     def __setitem__(self, key: str, value: Any) -> None:
         self._delta[key] = value
