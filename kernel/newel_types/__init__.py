@@ -124,6 +124,7 @@ _OWN = {
     "model_plugins": "read_model_plugins",
     "records": "ATOMS FrozenError Record as_plain coerce deep_copy forbid_extra record",
     "sparse": "SparseValues set_sparse",
+    "texts": "well_formed",
     "wire": "late",
 }
 

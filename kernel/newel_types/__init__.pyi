@@ -271,6 +271,7 @@ from newel_types.speech import SpeechConfig as SpeechConfig
 from newel_types.speech import TranslationConfig as TranslationConfig
 from newel_types.speech import VoiceConfig as VoiceConfig
 from newel_types.speech import VoiceConsentSignature as VoiceConsentSignature
+from newel_types.texts import well_formed as well_formed
 from newel_types.tool_config import FunctionCallingConfig as FunctionCallingConfig
 from newel_types.tool_config import FunctionCallingConfigMode as FunctionCallingConfigMode
 from newel_types.tool_config import LatLng as LatLng

@@ -12,7 +12,7 @@ from newel_kernel._internal.lifecycle import ask
 from newel_kernel._internal.log import Turn
 from newel_kernel._internal.run_config import RunConfig
 from newel_kernel._internal.values import Json
-from newel_types import Content, Part, deep_copy
+from newel_types import Content, Part, deep_copy, well_formed
 
 
 def received(message: object) -> Content:
@@ -37,8 +37,8 @@ def _own(part: Part) -> Part:
     if text is not None and _other_fields(part) == _NO_OTHER_FIELDS:
         if type(text) is not str:
             raise ConfigurationError(f"a message part's text must be a string, not {type(text).__name__}")
-        return Part(text=text, thought=part.thought, thought_signature=part.thought_signature)
-    return Part.model_validate(part.model_dump())
+        return Part(text=well_formed(text), thought=part.thought, thought_signature=part.thought_signature)
+    return Part.model_validate(well_formed(part.model_dump()))
 
 
 async def receive(ctx: InvocationContext, turn: Turn, state_delta: Json | None, *, amid: bool = False) -> list[Event]:
@@ -50,7 +50,7 @@ async def receive(ctx: InvocationContext, turn: Turn, state_delta: Json | None, 
     events = messages = await _messages(ctx, turn, amid) if turn.content is not None else []
     if state_delta:
         events = messages or [Event(invocation_id=ctx.invocation_id, author="system")]  # it is nobody's word
-        events[0].actions = EventActions(state_delta=deep_copy(state_delta))
+        events[0].actions = EventActions(state_delta=well_formed(deep_copy(state_delta)))
     for event in events:
         stamp(event, ctx.run_config)
         await ctx.session_service.append_event(ctx.session, event)

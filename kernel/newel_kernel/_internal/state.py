@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
 
 from newel_kernel._internal.values import Json
-from newel_types import deep_copy
+from newel_types import deep_copy, well_formed
 
 _MISSING = object()
 
@@ -49,7 +49,7 @@ class State(MutableMapping[str, Any]):
                     self[key] = value
 
     def __setitem__(self, key: str, value: Any) -> None:
-        self._delta[key] = value
+        self._delta[key] = value = well_formed(value)
         if value is None:
             self._value.pop(key, None)
         else:

@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable, Mapping
 from enum import Enum
 
+from newel_types import well_formed
+
 MOST_DEPTH = 64
 MOST_DIGITS = 4_000
 #: A value that shares its parts is small as an object but may be endless as data, so depth alone is not a bound.
@@ -127,8 +129,8 @@ def text_of(value: object) -> str:
 
 def clean_text(text: str) -> str:
     """`text` as every store and provider takes it: lone surrogates and NUL become replacement characters."""
-    if not text.isascii():  # this also joins the halves of a character that JSON escapes separately
-        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if not text.isascii():
+        text = well_formed(str.__str__(text))
     elif type(text) is not str:
         text = str.__str__(text)
     return text.replace("\x00", "\ufffd") if "\x00" in text else text
