@@ -40,6 +40,7 @@ INSTEAD = {
     r"python (tests/benchmarks/compare\.py) .*": r"test -f \1",
     # A real model, over the network: what is installed for it is imported.
     r"(?:GOOGLE_API_KEY=\S+ )?(\.venv/bin/)?newel run .* --model gemini\S+": r"\1python -c 'import google.genai'",
+    r"(python -m tests\.simulation) --hours 1": r"\1 --steps 100 --each 100",
     # The reader's own names.
     r"newel chain AGENT": "newel chain docs/examples/weather",
     r"newel plugins why NAME": "newel plugins why tool_timeout",
