@@ -86,6 +86,13 @@ def nothing_of_it(word: str) -> Callable[[str, Path], None]:
     return check
 
 
+def google_adk_s_page_is_served(cell: str, tmp_path: Path) -> None:
+    """Holds that the command `web` is there, and that nothing of newel's own is its page."""
+    composed = compose("standard")
+    assert "web" in [one.name for one in composed.registry.all(Command)]
+    assert cell == "google-adk's, where it is installed"
+
+
 def every_provider_is_named(cell: str, tmp_path: Path) -> None:
     offline = {"demo", "echo", "script", "test", "record", "replay"}
     others = {"openai_endpoints"}
@@ -139,7 +146,7 @@ CHECKS: dict[str, Callable[[str, Path], None]] = {
     "providers": every_provider_is_named,
     "MCP": nothing_of_it("mcp"),
     "A2A": nothing_of_it("a2a"),
-    "web interface": nothing_of_it("web"),
+    "web interface": google_adk_s_page_is_served,
     "hosting": nothing_of_it("deploy"),
 }
 

@@ -86,7 +86,7 @@ def _names(module: ModuleType) -> Iterator[Name]:
 
 def _exported_from(module: ModuleType, name: str) -> tuple[str, str]:
     """Where the module says that a name is defined, for objects that do not say so themselves."""
-    places = {**getattr(module, "_WHERE", {}), **getattr(module, "_PLACES", {})}
+    places = {**vars(module).get("_WHERE", {}), **vars(module).get("_PLACES", {})}
     place, _, attribute = places.get(name, module.__name__).partition(":")
     attribute = attribute or name
     if not _defines(place, attribute) and place in (*BASE_PACKAGES,) and place != module.__name__:

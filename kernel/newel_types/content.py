@@ -6,7 +6,7 @@ JSON-compatible in both directions with the classes of the same name in ``google
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, SupportsIndex
+from typing import Any, SupportsIndex
 
 from newel_types.media import (
     Blob,
@@ -153,7 +153,7 @@ class Content(Record):
 
     parts: list[Part] | None = None
     role: str | None = None
-    wraps: ClassVar[tuple[str, str]] = ("Part", "parts")
+    wraps = ("Part", "parts")
 
     def __init__(self, parts: list[Any] | None = None, role: str | None = None) -> None:
         self.role = role

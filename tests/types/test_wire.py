@@ -223,7 +223,7 @@ def test_an_ordinary_text_turn_loads_few_modules() -> None:
         "GenerateContentConfig(temperature=.5, system_instruction='x')\n"
         "Content.model_validate({'parts': [{'text': 'a'}]}).model_dump_json()"
     )
-    few = {"config", "content", "exports", "media", "reasons", "records"}
+    few = {"config", "content", "exports", "media", "model_plugins", "reasons", "records"}
     few |= {"schema", "sparse", "tools", "unions", "usage", "wire"}
     assert loaded_by(code) <= few
 

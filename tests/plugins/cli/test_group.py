@@ -63,15 +63,15 @@ def test_a_plugin_brings_commands(project: Any) -> None:
 def test_an_unknown_command(project: Any) -> None:
     assert project.refused("runn") == "unknown command 'runn'; did you mean 'run'?"
     known = (
-        "artifacts, chain, chat, completion, doctor, eval, eval_set, graph, keys, lock, models, new, "
-        "optimize, plugins, run, schema"
+        "api_server, artifacts, chain, chat, completion, doctor, eval, eval_set, explain, graph, keys, lock, models, "
+        "new, optimize, plugins, run, schema"
     )
     hint = "it comes with newel-testkit: `pip install newel-testkit`"
     assert project.refused("fake-server").startswith(f"unknown command 'fake-server'; {hint}")
     hint = "it comes with newel-adk: `pip install newel-adk`"
     assert project.refused("sessions", "import-adk").startswith(f"unknown command 'sessions import-adk'; {hint}")
     assert project.refused("sessions", "shw") == "unknown command 'sessions shw'; did you mean 'show'?"
-    assert project.refused("zzz") == f"unknown command 'zzz' (there are: {known}, sessions, talk)"
+    assert project.refused("zzz") == f"unknown command 'zzz' (there are: {known}, sessions, talk, web)"
 
 
 BROKEN = {

@@ -75,14 +75,14 @@ def test_why_a_plugin_is_in(project: Any) -> None:
     address = "agent_types/LlmAgent"
     assert {"kind": "AgentType", "name": "LlmAgent", "address": address} in report["provides"]
     place = json.loads(project.newel("plugins", "why", "contents").stdout)["places"][0]
-    assert (place["chain"], place["after"], place["before"]) == ("request_chain", "pairing", "context_cache")
+    assert (place["chain"], place["after"], place["before"]) == ("request_chain", "steering", "context_cache")
     assert project.refused("plugins", "why", "contnts") == "no plugin 'contnts' is installed; did you mean 'contents'?"
 
 
 def test_why_in_words(project: Any, terminal: None) -> None:
     shown = project.newel("plugins", "why", "basic").stdout
     assert "enabled: named by the distribution" in shown
-    assert "request_chain: 'basic' is at place 1 of 14, before 'auth' (placed by: distribution)" in shown
+    assert "request_chain: 'basic' is at place 1 of 15, before 'auth' (placed by: distribution)" in shown
 
 
 def test_the_chain_of_an_agent(project: Any) -> None:
@@ -132,7 +132,7 @@ def test_a_lock_holds_until_it_is_renewed(project: Any) -> None:
     assert project.newel("lock").stdout.startswith("newel.lock: ")
     assert project.newel("run", WEATHER, "hi").exit_code == 0
     project.install("newel-mask", {"mask": "mask_plugin"}, {"mask_plugin": STAGE})
-    assert "plugin 'mask': newel-mask 1.0, locked: absent" in project.refused("run", WEATHER, "hi", lines=2)
+    assert "plugin 'mask': newel-mask 1.0, locked: absent" in project.refused("run", WEATHER, "hi", lines=3)
     listed = project.newel("plugins")
     assert "locked: absent" in listed.stderr
     assert project.newel("lock").exit_code == 0

@@ -13,7 +13,7 @@ from newel_testkit.live.cases_of_ends import LOSSES, REFUSALS
 from newel_testkit.live.cases_of_faults import long_session
 from newel_testkit.live.connection import ScriptStep
 from newel_testkit.live.runs import Outcome, Talk, converse
-from newel_testkit.live.shapes import Shape, shapes
+from newel_testkit.live.shapes import Shape, shapes, without_broken_off
 from newel_testkit.live.steps import Close, Drop, Raw, Stall
 from newel_types import SessionResumptionConfig
 
@@ -56,7 +56,7 @@ async def a_run_cut_at_each_message(bench: Bench) -> None:
 
 def _is_start(got: Outcome, whole: Outcome, where: str) -> None:
     """The events of a run that broke off are those of the whole run up to there."""
-    events, stored = shapes(got.events), shapes(got.stored)
+    events, stored = without_broken_off(shapes(got.events)), without_broken_off(shapes(got.stored))
     assert events == shapes(whole.events)[: len(events)], f"{where}: {events[-3:]}"
     assert stored == shapes(whole.stored)[: len(stored)], f"{where}: {stored[-3:]}"
 

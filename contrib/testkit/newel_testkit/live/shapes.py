@@ -27,6 +27,13 @@ def shapes(responses: Iterable[LlmResponse | Event]) -> list[Shape]:
     return [shape for response in responses for shape in _shapes(response)]
 
 
+def without_broken_off(found: list[Shape]) -> list[Shape]:
+    """The shapes without a last transcription that says of itself, by `…`, that a loss has broken it off."""
+    kind, value = found[-1][:2] if found else ("", "")
+    is_broken_off = str(kind).endswith("transcription") and str(value).endswith("…")
+    return found[:-1] if is_broken_off else found
+
+
 def _shapes(response: LlmResponse | Event) -> Iterator[Shape]:
     piece = "piece of " if response.partial else ""
     if response.error_code:
