@@ -90,7 +90,7 @@ def google_adk_s_page_is_served(cell: str, tmp_path: Path) -> None:
     """Holds that the command `web` is there, and that nothing of newel's own is its page."""
     composed = compose("standard")
     assert "web" in [one.name for one in composed.registry.all(Command)]
-    assert cell == "google-adk's, where it is installed"
+    assert cell == "google-adk's, if that is installed"
 
 
 def every_provider_is_named(cell: str, tmp_path: Path) -> None:

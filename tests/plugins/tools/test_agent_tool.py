@@ -67,7 +67,7 @@ def test_state_goes_in_and_comes_back(talk: Any) -> None:
     assert "temp:scratch" not in state
 
 
-def test_what_the_agent_changes_later_does_not_reach_into_the_callers_state(talk: Any) -> None:
+def test_what_the_agent_changes_in_place_reaches_the_caller_once_as_an_assignment_does(talk: Any) -> None:
     def grow(tool_context: ToolContext) -> int:
         tool_context.state["list"].append(1)
         return len(tool_context.state["list"])
@@ -75,7 +75,7 @@ def test_what_the_agent_changes_later_does_not_reach_into_the_callers_state(talk
     inner = agent("inner", FunctionCall(name="grow"), "done", tools=[grow])
     started = talk(calling(inner))
     started.say("tea", state_delta={"list": []})
-    assert started.session.state["list"] == []
+    assert started.session.state["list"] == [1]
 
 
 def test_an_input_schema_is_the_declaration(talk: Any) -> None:

@@ -87,7 +87,7 @@ def test_a_producer_resumes_once_its_event_is_committed(talk: Any) -> None:
             for index in range(3):
                 message = Event(message=f"{name}{index}")
                 yield message
-                counts.append(sum(event is message for event in ctx.session.events))
+                counts.append(sum(event.id == message.id for event in ctx.session.events))
                 await asyncio.sleep(0)
 
         return FunctionNode(speak, name=name)
