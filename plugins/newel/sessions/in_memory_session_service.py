@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import count
-from operator import attrgetter
 
 from newel.sessions.contract import Capabilities, SessionPage, SessionStore
 from newel.sessions.event_log import EventLog
@@ -11,7 +10,6 @@ from newel.sessions.forks import fork_length, state_at
 from newel.sessions.pages import place_of, read_place
 from newel.sessions.pairing import check_pairing
 from newel.sessions.scopes import merge_scopes, split_by_scope
-from newel.sessions.stored.encoding import encode_event, values_of
 from newel.sessions.views import (
     apply_commit,
     check_append,
@@ -39,19 +37,6 @@ from newel_kernel import (
 from newel_types import deep_copy
 
 Scope = Json
-#: The fields of actions, and of an event, that hold values of the user's: objects that the user may still change.
-_values_of_actions = attrgetter(
-    "state_delta",
-    "agent_state",
-    "artifact_delta",
-    "requested_tool_confirmations",
-    "route",
-    "render_ui_widgets",
-    "set_model_response",
-    "compaction",
-)
-_values_of_event = attrgetter("output", "custom_metadata", "touched_node_info")
-_NO_VALUES = (None, None, None)
 
 
 class InMemorySessionService(SessionStore):
@@ -73,8 +58,7 @@ class InMemorySessionService(SessionStore):
         key = session_id.strip() if session_id and session_id.strip() else seam.new_session_id()
         check_names(app_name, user_id, key)
         if state:
-            check_keys(state, subject := f"the state of session {brief(key)!r}")
-            state = values_of(state, subject)
+            check_keys(state, f"the state of session {brief(key)!r}")
         users = self.sessions.setdefault(app_name, {}).setdefault(user_id, {})
         if key in users:
             raise AlreadyExistsError(f"Session with id {brief(key)} already exists.")
@@ -87,7 +71,7 @@ class InMemorySessionService(SessionStore):
         )
         stored.number = log.number
         if state:
-            self._apply(stored, state)
+            self._apply(stored, deep_copy(state))
             # Only a delta removes: an initial None is a value.
             stored.state.update({key: value for key, value in split_by_scope(state)[2].items() if value is None})
         users[key] = stored
@@ -189,14 +173,9 @@ class InMemorySessionService(SessionStore):
                 f"the session {brief(session.id)!r} does not exist (any more); event {event.id} is not stored"
             ) from None
         log: EventLog = stored.events  # type: ignore[assignment]  # create_session made it
-        if (
-            session.events is not log
-            or session.version != len(log)
-            or event.touched_actions is not None
-            or _values_of_event(event) != _NO_VALUES
-        ):
+        if session.events is not log or session.version != len(log) or event.touched_actions is not None:
             return self._append_any(stored, session, log, event)
-        # The usual append, through a live view at the end of its log, of a content alone.
+        # The usual append, through a live view at the end of its log, of an event without actions.
         if session.lease and session.lease != stored.lease:
             raise FencedError(fenced(session.id, session.lease, stored.lease))
         if log.knows(event.id):
@@ -215,19 +194,12 @@ class InMemorySessionService(SessionStore):
         check_delta(event)
         check_new(log, event)
         check_pairing(log, event)
-        actions, read = event.touched_actions, None
-        if (
-            session.events is not log
-            or (actions is not None and any(_values_of_actions(actions)))
-            or _values_of_event(event) != _NO_VALUES
-        ):
-            read = encode_event(event).event
-            actions = read.touched_actions
-        apply_commit(session, log, version, event, read)
-        log.take(event if read is None else read)
+        apply_commit(session, log, version, event)
+        log.take(event)
         stored.version, stored.last_update_time = version + 1, event.timestamp
+        actions = event.touched_actions
         if actions is not None and actions.state_delta:
-            self._apply(stored, deep_copy(actions.state_delta))
+            self._apply(stored, actions.state_delta)
         return event
 
     def _apply(self, stored: Session, delta: Scope) -> None:

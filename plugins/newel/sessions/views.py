@@ -13,13 +13,11 @@ from newel_kernel import (
     SessionError,
     SessionNotFoundError,
     StaleSessionError,
-    apply_delta,
     apply_to_state,
     brief,
     freeze_event,
     trim_temp,
 )
-from newel_types import deep_copy
 
 #: The most bytes (in UTF-8) of a name or a state key. Three of them make a table's key, whose length servers limit.
 LONGEST_NAME = 800
@@ -118,7 +116,7 @@ def catch_up(session: Session, log: EventLog, version: int | None = None) -> Non
         return
     tail = log[session.version : version]
     for event in tail:
-        _write(session, event)
+        apply_to_state(session.state, event)
     if session.events is not log:
         ids = {event.id for event in session.events}
         _own(session).extend(event for event in tail if event.id not in ids)
@@ -138,7 +136,7 @@ def apply_commit(session: Session, log: EventLog, sequence: int, event: Event, s
         if actions is not None:
             apply_to_state(session.state, event)
             if stored is not None:
-                _write(session, stored)
+                apply_to_state(session.state, stored)
         if session.events is not log:
             _own(session).append(event)
         session.version = sequence + 1
@@ -147,12 +145,6 @@ def apply_commit(session: Session, log: EventLog, sequence: int, event: Event, s
     if actions is not None:
         trim_temp(event)
     freeze_event(event)
-
-
-def _write(session: Session, event: Event) -> None:
-    """Write what a committed event wrote into the view; what code then changes in place is not the log's."""
-    if (actions := event.touched_actions) is not None:
-        apply_delta(session.state, deep_copy(actions.state_delta))
 
 
 def _own(session: Session) -> list[Event]:

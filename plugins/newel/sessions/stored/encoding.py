@@ -85,17 +85,6 @@ def encode_value(value: object, subject: str, path: str) -> bytes:
     raise SessionError(_message(subject, problem, failure)) from failure
 
 
-def values_of(state: Mapping[str, object], subject: str) -> Json:
-    """The values of a state as a store gives them back, without ``temp:`` keys; SessionError if one has no form."""
-    kept: Json = {}
-    for name, value in state.items():
-        if not name.startswith("temp:"):
-            if not name.isascii():
-                encode_value(name, subject, f"the state key {name!r}")
-            kept[name] = decode_value(encode_value(value, subject, f"state[{name!r}]"))
-    return kept
-
-
 def decode_value(data: str | bytes) -> Any:
     """The value of a stored form; raises ValueError if it is damaged."""
     return from_json(data)
