@@ -44,8 +44,9 @@ class Steering:
         """The events of the run that the message gets for itself; none if the run under way is told."""
         if not await self._is_busy():
             try:
-                async for event in self._run(self.message):
-                    yield event
+                async with aclosing(self._run(self.message)) as run:
+                    async for event in run:
+                        yield event
                 return
             except _BusyError:  # another run was quicker
                 pass
@@ -55,8 +56,9 @@ class Steering:
         while not await self._is_told(stored):
             if not await self._is_busy():
                 try:
-                    async for event in self._run(Message(mode=_Told(stored))):
-                        yield event
+                    async with aclosing(self._run(Message(mode=_Told(stored)))) as run:
+                        async for event in run:
+                            yield event
                     return
                 except (_BusyError, _AlreadyToldError):
                     continue

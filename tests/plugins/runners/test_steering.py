@@ -14,6 +14,7 @@ import pytest
 from pydantic import Field
 
 from newel.agents import LlmAgent
+from newel.claims import is_claimed
 from newel.models import BaseLlm, LlmRequest, LlmResponse
 from newel.runners import Runner
 from newel.sessions import BaseSessionService, InMemorySessionService
@@ -315,5 +316,18 @@ def test_a_run_in_the_background_may_steer() -> None:
         assert model.shown[1] == ["hello", "call", "result", "by the way"]
         with pytest.raises(ConfigurationError, match="needs a `new_message`"):
             runner.start(**WHERE, invocation_id="i", steers=True)
+
+    asyncio.run(run())
+
+
+def test_leaving_ends_the_run_at_once() -> None:
+    async def run() -> None:
+        store = InMemorySessionService()
+        runner = Runner(app_name="a", agent=LlmAgent(name="a", model=Model(calls=3)), session_service=store)
+        await store.create_session(app_name="a", **WHERE)
+        events = runner.steer(**WHERE, new_message="hello")
+        await anext(events)
+        await events.aclose()
+        assert not is_claimed(store, app_name="a", **WHERE)
 
     asyncio.run(run())
