@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from textwrap import dedent
+from types import ModuleType
 
 import pytest
 from click.testing import CliRunner, Result
@@ -174,7 +175,7 @@ class Terminal:
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
     for name in _VARIABLES:
         monkeypatch.delenv(name, raising=False)
     folder, site = tmp_path / "project", tmp_path / "site"
@@ -182,7 +183,16 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     site.mkdir()
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "path", [*sys.path, str(site)])
-    return Project(folder, site)
+    before = set(sys.modules)
+    yield Project(folder, site)
+    for name in set(sys.modules) - before:  # the next test may have a module of that name
+        if str(tmp_path) in _places(sys.modules[name]):
+            del sys.modules[name]
+
+
+def _places(module: ModuleType) -> str:
+    """The file of a module, or the folders of a package without one."""
+    return str(getattr(module, "__file__", None) or list(getattr(module, "__path__", ())))
 
 
 @pytest.fixture
