@@ -14,6 +14,9 @@ from newel.memory import InMemoryMemoryService
 from newel.memory.kinds import MemoryBackend
 from newel.runners import open_services
 from newel.server.apps import Apps
+from newel.server.kinds import Route
+from newel.server.metrics.accounts import Accounts
+from newel.server.metrics.plugin import ROUTE
 from newel.server.middleware import wrapped
 from newel.server.options import Options
 from newel.server.routing import Routing, Table
@@ -70,8 +73,8 @@ def app(
     options = options or Options()
     composed = composition if composition is not None else compose_once(distribution)
     traces = Traces() if options.development else None
-    if traces is not None:
-        composed = extend(composed, [traces])
+    accounts = Accounts() if _counts(composed) else None
+    composed = extend(composed, [one for one in (accounts, traces) if one is not None])
     opened = open_services(
         composed,
         None,
@@ -88,6 +91,11 @@ def app(
     )
     apps = Apps(composed, fspath(agents_dir) if agents_dir is not None else None, agents)
     return Application(State(composed, apps, options, services, traces))
+
+
+def _counts(composition: Composition) -> bool:
+    """Whether somebody can read the metrics."""
+    return any(route.name == ROUTE for route in composition.registry.all(Route))
 
 
 def _store(composition: Composition, kind: type[Backend[S]], service: S | str | None) -> S | None:

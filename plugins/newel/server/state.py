@@ -83,6 +83,14 @@ class State:
         runner = self._runners.get(app_name)
         return runner.runs.of_session(user_id, session_id) if runner is not None else []
 
+    def running(self) -> dict[str, tuple[int, int]]:
+        """App -> its runs under way in this process, and those of them that wait for another run of their session."""
+        found: dict[str, tuple[int, int]] = {}
+        for app, runner in sorted(self._runners.items()):
+            runs = [*runner.runs]
+            found[app] = (len(runs), len(runs) - len({(run.user_id, run.session_id) for run in runs}))
+        return found
+
     async def end_runs(self, app_name: str, user_id: str, session_id: str) -> None:
         """Cancel the runs of a session, and wait for their ends."""
         for run in self.runs_of(app_name, user_id, session_id):

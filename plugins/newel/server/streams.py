@@ -18,12 +18,17 @@ _END = b": end\n\n"
 
 
 class EventStream(Response):
-    """A response of frames; `left` is called if the client leaves before the last one."""
+    """A response of frames; `left` is called if the client leaves before the last one, `first` after the first."""
 
     media_type = "text/event-stream"
 
     def __init__(
-        self, frames: Frames, heartbeat: float, left: Callable[[], object], headers: dict[str, str] | None = None
+        self,
+        frames: Frames,
+        heartbeat: float,
+        left: Callable[[], object],
+        headers: dict[str, str] | None = None,
+        first: Callable[[], object] | None = None,
     ) -> None:
         self.status_code = 200
         self.background: BackgroundTask | None = None
@@ -31,6 +36,7 @@ class EventStream(Response):
         self._frames = frames
         self._heartbeat = heartbeat
         self._left = left
+        self._first = first
         self._is_sending = self._has_left = False
         self._sent_at = 0.0
 
@@ -44,6 +50,9 @@ class EventStream(Response):
             async with aclosing(self._frames) as frames:
                 async for data in frames:
                     await self._send(send, data)
+                    if self._first is not None:
+                        self._first()
+                        self._first = None
             await send({"type": "http.response.body", "body": _END, "more_body": False})
         except asyncio.CancelledError:
             self._left()

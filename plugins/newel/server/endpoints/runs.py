@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
@@ -13,6 +14,8 @@ from newel.runs import Run
 from newel.server.calls import Call, endpoint
 from newel.server.endpoints.sessions import Body, place
 from newel.server.following import follow, replay
+from newel.server.metrics.process import METRICS
+from newel.server.operations.traffic import BEGAN
 from newel.server.places import Place
 from newel.server.refusals import JSON, Refusal
 from newel.server.state import State
@@ -150,7 +153,14 @@ async def streamed(call: Call, where: Place, run: Run | str, after: int = 0, *, 
         except (ConfigurationError, PairingError) as error:
             raise refused(error) from error
     left = run.cancel if starts and _cancels(call) else _stay
-    return EventStream(frames, call.server.settings.heartbeat, left, {"x-run-id": run.id})
+    first = partial(_time_first, call.request, where["app_name"]) if starts else None
+    return EventStream(frames, call.server.settings.heartbeat, left, {"x-run-id": run.id}, first)
+
+
+def _time_first(request: Request, app: str) -> None:
+    """Count how long the first event of a stream took."""
+    if (began := request.scope.get(BEGAN)) is not None:
+        METRICS.frames.add(seam.monotonic() - began, app)
 
 
 def _stay() -> None:

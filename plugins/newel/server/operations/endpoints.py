@@ -1,4 +1,4 @@
-"""The endpoints of operations: whether work may come here, and the metrics."""
+"""The endpoints of operations: whether work may come here."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import asyncio
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from newel.server.calls import Call, endpoint
+from newel.server.calls import Call
 from newel.server.operations.load import LOAD
-from newel.server.operations.metrics import METRICS
 from newel.server.refusals import JSON, logged
 
 _SECONDS = 5.0
@@ -29,9 +28,3 @@ async def ready(call: Call) -> Response:
         except Exception as error:  # noqa: BLE001 - whatever keeps the store from answering
             status, answer = 503, {"status": "the sessions cannot be reached", "ref": logged(error)["ref"]}
     return Response(to_json(answer), status, media_type=JSON)
-
-
-@endpoint(media_type="text/plain")
-async def metrics(_: Call) -> Response:
-    """The metrics of this process, in Prometheus' text format."""
-    return Response(METRICS.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

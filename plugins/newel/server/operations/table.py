@@ -7,5 +7,4 @@ from newel_types import deferred
 
 OPERATIONS = [
     Route(name="ready", path="/ready", load=deferred("newel.server.operations.endpoints", "ready")),
-    Route(name="metrics", path="/metrics", load=deferred("newel.server.operations.endpoints", "metrics")),
 ]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from newel.server.operations.metrics import METRICS
+from newel.server.metrics.process import METRICS
 from newel_kernel import seam
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from newel.server.options import Options
 
+#: Where it notes when a request came.
+BEGAN = "newel.began"
 #: Where the guard of bodies notes whom a request is about.
 IDS = "newel.ids"
 ACCESS = logging.getLogger("newel.access")
@@ -39,7 +41,7 @@ class Traffic:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        began = seam.monotonic()
+        began = scope[BEGAN] = seam.monotonic()
         status, first, run = 0, 0.0, b""
 
         async def sending(message: Message) -> None:

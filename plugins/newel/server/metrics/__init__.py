@@ -1,0 +1,1 @@
+"""Metrics: what a process of the server has done so far, in numbers without content or users."""
