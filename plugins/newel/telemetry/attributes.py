@@ -126,13 +126,14 @@ def outcome(signal: Signal) -> Attributes:
     if result is None:
         return {}
     if signal.operation.kind == "model":
-        return _of_response(result)
+        return of_response(result)
     if signal.operation.kind == "invocation" and signal.operation.invocation_id is None:
         return {"gcp.vertex.agent.invocation_id": result.invocation_id}
     return {"gen_ai.tool.call.id": result.id} if signal.operation.kind == "merge" and result.id else {}
 
 
-def _of_response(response: object) -> Attributes:
+def of_response(response: object) -> Attributes:
+    """What a response says about itself: its model, why it ended, its tokens."""
     attributes: Attributes = {}
     if version := getattr(response, "model_version", None):
         attributes["gen_ai.response.model"] = version

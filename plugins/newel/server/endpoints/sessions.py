@@ -122,6 +122,8 @@ async def delete_session(call: Call) -> None:
     await call.server.services.session.delete_session(**where)
     if isinstance(call.server.services.artifact, ArtifactStore):
         await call.server.services.artifact.delete_session(**where)
+    if call.server.traces is not None:
+        call.server.traces.forget((where["app_name"], where["user_id"], where["session_id"]))
 
 
 def owner(call: Call) -> Owner:
