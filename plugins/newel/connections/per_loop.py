@@ -56,6 +56,10 @@ class PerLoop(Generic[T]):
         place = self._places.get(ref(get_running_loop()))
         return place.object if place is not None else None
 
+    def objects(self) -> list[T]:
+        """The objects of all loops."""
+        return [place.object for place in list(self._places.values())]
+
     async def close(self) -> None:
         """Forget the running loop's object and close it, if there is a way to; `get` then makes another one."""
         place = self._places.pop(ref(get_running_loop()), None)

@@ -1,0 +1,135 @@
+"""McpTool: a tool of an MCP server."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from newel.contexts.context import full
+from newel.mcp import client, results
+from newel.mcp.definitions import Definition
+from newel.mcp.errors import McpError, McpLostError
+from newel.mcp.names import spelt
+from newel.mcp.schemas import sound
+from newel.mcp.sessions import HeaderProvider, MCPSessionManager, headers_from
+from newel.mcp.settings import Settings, settings_of
+from newel.mcp.texts import fenced
+from newel.tools.confirmation import Needed, refusal
+from newel_kernel import BaseTool, Context, Effect, Json, ReadonlyContext
+from newel_types import FunctionDeclaration
+
+if TYPE_CHECKING:
+    from mcp.shared.dispatcher import ProgressFnT
+
+#: Told of a call's progress (done, total, message), or a maker of such a function for one call.
+ProgressCallback: TypeAlias = Callable[..., Any]
+_log = logging.getLogger("newel.mcp")
+
+
+class McpTool(BaseTool):
+    """Calls one tool of a server. A call that may have had an effect is not repeated, unless `effect` allows it."""
+
+    effect = Effect.AT_MOST_ONCE
+    #: The policy `tool_timeout` leaves the time to the connection, which counts from the last progress.
+    timeout: float = 0
+
+    def __init__(
+        self,
+        *,
+        mcp_tool: object,
+        mcp_session_manager: MCPSessionManager,
+        require_confirmation: Needed = False,
+        header_provider: HeaderProvider | None = None,
+        progress_callback: ProgressCallback | None = None,
+        name: str | None = None,
+        effect: Effect | str | None = None,
+    ) -> None:
+        self.definition = definition_of(mcp_tool)
+        self.raw_mcp_tool = mcp_tool
+        self._manager = mcp_session_manager
+        self._needed = require_confirmation
+        self._header_provider = header_provider
+        self._progress_callback = progress_callback
+        described = "\n\n".join(text for text in (self.definition.title, self.definition.description) if text)
+        super().__init__(
+            name=name or spelt(self.definition.name),
+            description=fenced(described, mcp_session_manager.server, "description of a tool"),
+            effect=effect,
+        )
+        self._schema = sound(self.definition.input_schema)
+        self._declaration: FunctionDeclaration | None = None
+
+    @property
+    def __newel_origin__(self) -> str:
+        """The server and the name that it has for the tool."""
+        return f"{self.definition.name!r} of the MCP server {self._manager.server}"
+
+    def _get_declaration(self) -> FunctionDeclaration:
+        if self._declaration is None or self._declaration.name != self.name:
+            self._declaration = FunctionDeclaration(
+                name=self.name, description=self.description, parameters_json_schema=self._schema
+            )
+        return self._declaration
+
+    async def check_require_confirmation(self, args: Json, tool_context: Context) -> Json | None:
+        """None if the call may go ahead, else the result that says why not."""
+        return await refusal(self.name, self._needed, args, tool_context) if self._needed else None
+
+    async def run_async(self, *, args: Json, tool_context: Context) -> object:
+        """The server's result; what goes wrong is an error result."""
+        if (rejection := await self.check_require_confirmation(args, tool_context)) is not None:
+            return rejection
+        settings = settings_of(tool_context)
+        try:
+            result = await self._result(args, tool_context, settings)
+        except McpError as error:
+            return {"error": str(error)}
+        return await results.as_response(result, full(tool_context), self.name, whole=settings.whole_results)
+
+    async def _result(self, args: Json, context: Context, settings: Settings) -> Json:
+        """The server's own result; asked for once more if the first request cannot have had an effect."""
+        headers = await self._headers(context)
+        report = self._progress(context)
+        try:
+            return await self._call(args, headers, settings, report)
+        except McpLostError as error:
+            if error.acted and self.effect is Effect.AT_MOST_ONCE:
+                raise McpLostError(
+                    f"{error}. Whether the call had an effect is not known: look before you repeat it", acted=True
+                ) from error
+            _log.info("newel: calling %s again in a new session", self.__newel_origin__)
+        return await self._call(args, headers, settings, report)
+
+    async def _call(
+        self, args: Json, headers: Mapping[str, str], settings: Settings, report: ProgressFnT | None
+    ) -> Json:
+        async with self._manager.lease(headers, settings) as connection:
+            result = await connection.call(self.definition.name, args, report)
+        return client.plain(result)
+
+    async def _headers(self, context: ReadonlyContext) -> dict[str, str]:
+        return await headers_from(self._header_provider, context)
+
+    def _progress(self, context: Context) -> ProgressFnT | None:
+        if self._progress_callback is None:
+            return None
+        return progress_of(self._progress_callback, self.name, context)
+
+
+def progress_of(callback: ProgressCallback, tool: str, context: Context) -> ProgressFnT:
+    """The function for the progress of one call: `callback`, or what it makes for the tool and the context."""
+    parameters = inspect.signature(callback).parameters
+    if "callback_context" in parameters or "tool_name" in parameters:
+        made: ProgressFnT = callback(tool, callback_context=context)
+        return made
+    return callback
+
+
+def definition_of(tool: object) -> Definition:
+    """A definition of ours, or one of the SDK's as ours."""
+    if isinstance(tool, Definition):
+        return tool
+    dump: Any = getattr(tool, "model_dump", None)
+    return Definition.of(dump(by_alias=True, mode="json", exclude_none=True))

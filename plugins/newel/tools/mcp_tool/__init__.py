@@ -1,0 +1,29 @@
+"""The released module of tools of MCP servers; the code is in `newel.mcp`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from newel_types import lazy_exports
+
+if TYPE_CHECKING:
+    from newel.mcp.parameters import SseConnectionParams as SseConnectionParams
+    from newel.mcp.parameters import StdioConnectionParams as StdioConnectionParams
+    from newel.mcp.parameters import StreamableHTTPConnectionParams as StreamableHTTPConnectionParams
+    from newel.mcp.tool import McpTool as McpTool
+    from newel.mcp.toolset import McpToolset as McpToolset
+
+    MCPTool = McpTool
+    MCPToolset = McpToolset
+
+_WHERE = {
+    "MCPTool": "newel.mcp.tool:McpTool",
+    "MCPToolset": "newel.mcp.toolset:McpToolset",
+    "McpTool": "newel.mcp.tool",
+    "McpToolset": "newel.mcp.toolset",
+    "SseConnectionParams": "newel.mcp.parameters",
+    "StdioConnectionParams": "newel.mcp.parameters",
+    "StreamableHTTPConnectionParams": "newel.mcp.parameters",
+}
+
+__getattr__, __dir__ = lazy_exports(__name__, _WHERE)

@@ -1,0 +1,157 @@
+"""A server made with the official SDK: stdio, or --http PORT.
+
+GET /_seen tells of the requests, POST /_forget ends the sessions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import base64
+import os
+from typing import Any
+
+from mcp.server.mcpserver import Context, Image, MCPServer
+from pydantic import BaseModel
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--http", type=int)
+parser.add_argument("--token")
+parser.add_argument("--challenge", default='Bearer error="invalid_token"')
+parser.add_argument("--marks")
+arguments = parser.parse_args()
+server = MCPServer("good", instructions="Notes.")
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQECoc+PWwAAAABJRU5ErkJggg=="
+)
+
+
+def mark(text: str) -> None:
+    if arguments.marks:
+        with open(arguments.marks, "a") as file:
+            file.write(text + "\n")
+
+
+class Weather(BaseModel):
+    city: str
+    celsius: float
+
+
+@server.tool()
+def echo(text: str) -> str:
+    """Echoes the text."""
+    return text
+
+
+@server.tool()
+def effect(key: str) -> str:
+    """Has an effect."""
+    mark(f"effect {key}")
+    return "done"
+
+
+@server.tool()
+def weather(city: str) -> Weather:
+    """The weather."""
+    return Weather(city=city, celsius=21.5)
+
+
+@server.tool(structured_output=False)
+def picture() -> Any:
+    """A picture and a text."""
+    return [Image(data=PIXEL, format="png"), "and a text"]
+
+
+@server.tool()
+def fails() -> str:
+    """Fails."""
+    raise ValueError("it failed")
+
+
+@server.tool()
+async def slow(seconds: float, key: str, ctx: Context[Any, Any]) -> str:
+    """Sleeps, with progress."""
+    mark(f"begins {key}")
+    try:
+        for step in range(4):
+            await ctx.report_progress(step + 1, 4, f"step {step + 1}")
+            await asyncio.sleep(seconds / 4)
+    except asyncio.CancelledError:
+        mark(f"cancelled {key}")
+        raise
+    mark(f"ends {key}")
+    return key
+
+
+@server.tool()
+async def grow(ctx: Context[Any, Any]) -> str:
+    """Adds a tool."""
+
+    def grown(text: str) -> str:
+        """Came later."""
+        return text
+
+    server.add_tool(grown)
+    await ctx.notify_tools_changed()
+    return "grown"
+
+
+@server.tool()
+async def whoami(ctx: Context[Any, Any]) -> dict[str, Any]:
+    """The headers of the call."""
+    request = getattr(ctx.request_context, "request", None)
+    headers = dict(request.headers) if request else {}
+    return {"user": headers.get("x-user"), "pid": os.getpid()}
+
+
+@server.resource("note://1", mime_type="text/plain")
+def note() -> str:
+    """The first note."""
+    return "a note"
+
+
+@server.resource("blob://1", mime_type="image/png")
+def blob() -> bytes:
+    """A picture."""
+    return PIXEL
+
+
+@server.prompt()
+def review(code: str, style: str = "short") -> str:
+    """Reviews code."""
+    return f"Review ({style}): {code}"
+
+
+def app() -> Any:
+    from starlette.responses import JSONResponse
+
+    seen: list[dict[str, Any]] = []
+    inner = server.streamable_http_app()
+
+    async def outer(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await inner(scope, receive, send)
+            return
+        path, headers = scope["path"], {k.decode(): v.decode() for k, v in scope["headers"]}
+        if path == "/_seen":
+            await JSONResponse(seen)(scope, receive, send)
+        elif path == "/_forget":
+            for transport in list(server.session_manager._server_instances.values()):
+                await transport.terminate()
+            await JSONResponse("ok")(scope, receive, send)
+        elif arguments.token and headers.get("authorization") != f"Bearer {arguments.token}":
+            challenge = {"WWW-Authenticate": arguments.challenge}
+            await JSONResponse({"error": "invalid_token"}, 401, headers=challenge)(scope, receive, send)
+        else:
+            seen.append({"method": scope["method"], "path": path, "headers": headers})
+            await inner(scope, receive, send)
+
+    return outer
+
+
+if arguments.http:
+    import uvicorn
+
+    uvicorn.run(app(), host="127.0.0.1", port=arguments.http, log_level="error")
+else:
+    server.run("stdio")
