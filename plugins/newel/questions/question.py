@@ -16,6 +16,8 @@ from newel_types import FunctionCall, FunctionResponse, as_plain, deep_copy
 #: In the arguments of a request for approval: the call, what its tool says, whether the call is repeated, and the owner
 #: of the lease under which it began, if that was never given back.
 CALL, CONFIRMATION, REPEATS, BEGUN_BY = "originalFunctionCall", "toolConfirmation", "repeats", "begunBy"
+#: Part of the default hint of a tool: it says how a program answers, which does not help a person.
+_FOR_PROGRAMS = "by responding with a FunctionResponse"
 #: An answer with a credential has one of these fields: an AuthConfig's, an AuthCredential's, or a text's.
 _CREDENTIAL_FIELDS = ("exchangedAuthCredential", "exchanged_auth_credential", "authType", "auth_type", "result")
 
@@ -96,6 +98,11 @@ class Question:
         if self.kind is Kind.INPUT:
             return str(self.args.get("message") or "")
         return str((self.args.get(CONFIRMATION) or {}).get("hint") or "")
+
+    @property
+    def hint_for_people(self) -> str:
+        """The hint, unless it only says how a program answers."""
+        return "" if _FOR_PROGRAMS in self.hint else self.hint
 
     @property
     def payload(self) -> object:

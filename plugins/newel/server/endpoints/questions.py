@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from pydantic import Field
 
 from newel.contexts.run_config import RunConfig
-from newel.questions.confirmation import UnusableAnswerError, read_answer
+from newel.questions.given_answers import response_of
 from newel.questions.question import Kind, Question, open_questions
-from newel.questions.values import answer_value
 from newel.runs import Run
 from newel.server.calls import Call, endpoint
 from newel.server.endpoints.runs import RunAnswer, described, refused, streamed
 from newel.server.endpoints.sessions import Body, opened, owner, place
 from newel.server.refusals import Refusal
 from newel_kernel import ConfigurationError, Json, Log, PairingError, Session, StreamingMode
-from newel_types import Content, FunctionCall, Part
+from newel_types import Content, Part
 
 _KINDS = {Kind.APPROVAL: "approval", Kind.CREDENTIAL: "credential", Kind.INPUT: "input", Kind.RESULT: "result"}
 
@@ -153,18 +151,6 @@ def _as_answer(session_id: str, one: Question) -> QuestionAnswer:
 def _checked(question: Question, answer: object) -> Json:
     """The response that the answer stands for; a Refusal says what does not fit."""
     try:
-        if question.kind is Kind.APPROVAL:
-            fields = {"confirmed": answer} if isinstance(answer, bool) else answer
-            if not isinstance(fields, dict):
-                raise UnusableAnswerError("answer true or false, or an object with `confirmed`")
-            read_answer(question.response(fields), FunctionCall.model_validate(question.original))
-            return fields
-        response = dict(answer) if isinstance(answer, Mapping) else {"result": answer}
-        if question.kind is Kind.INPUT:
-            response = {"result": answer}
-            answer_value(question.id, response, question.schema)
-        elif question.kind is Kind.CREDENTIAL and not question.accepts(question.response(response)):
-            raise ValueError("it holds no credential: send `exchangedAuthCredential`, or the secret as a text")
+        return response_of(question, answer)
     except ValueError as error:
         raise Refusal(422, [{"type": "value_error", "loc": ["body", "answer"], "msg": str(error)}]) from None
-    return response
