@@ -45,6 +45,8 @@ class State:
             self.user_of = composition.registry.find(UserOf, self.settings.user_of).user_of
         #: What endpoints keep as long as the server.
         self.stash = Stash()
+        #: What ends with the server, before its runners do.
+        self.closing: list[Closing] = []
         self._runners: dict[str, Runner] = {}
         self._wires: dict[str, Wire] = {}
         #: Writes sessions and events whose agents are of no interest.
@@ -99,9 +101,11 @@ class State:
 
     async def close(self) -> None:
         """Cancel the runs that are left, and close agents and stores; whatever fails, the others are closed too."""
-        closing: list[Coroutine[Any, Any, object]] = [runner.close() for runner in self._runners.values()]
+        closing: list[Coroutine[Any, Any, object]] = [one.close() for one in self.closing]
+        closing += [runner.close() for runner in self._runners.values()]
         closing += [service.close() for service in self.services if isinstance(service, Closing)]
         self._runners.clear()
+        self.closing.clear()
         errors: list[Exception] = []
         for one in closing:
             try:

@@ -1,0 +1,1 @@
+"""`newel mcp`: MCP servers, an agent's own among them."""
