@@ -12,7 +12,7 @@ import socket
 import threading
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import SplitResult, quote, urlsplit
 
@@ -57,7 +57,7 @@ class Target:
     host: str
     port: int
     path: str
-    addresses: tuple[Address, ...]
+    addresses: tuple[Address, ...] = ()
 
     @property
     def origin(self) -> tuple[str, str, int]:
@@ -70,6 +70,13 @@ def check(url: str, policy: Policy = DEFAULT_POLICY, seconds: float | None = Non
 
     Raises UrlRefusedError if it must not be fetched, FetchError if the host is not resolved in time.
     """
+    target = take_apart(url)
+    addresses = checked_addresses(target.host, target.port, policy, policy.seconds if seconds is None else seconds)
+    return replace(target, addresses=addresses)
+
+
+def take_apart(url: str) -> Target:
+    """The target of `url`, without addresses: nothing is resolved. Raises UrlRefusedError if it is not a plain URL."""
     parts = _split(url)
     try:
         host = (parts.hostname or "").rstrip(".")
@@ -82,12 +89,17 @@ def check(url: str, policy: Policy = DEFAULT_POLICY, seconds: float | None = Non
     path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._") + (
         "?" + quote(parts.query, safe="/%:@!$&'()*+,;=~-._?") if parts.query else ""
     )
-    addresses = _resolve(ascii_host, port, policy.seconds if seconds is None else seconds)
-    if ascii_host not in policy.allow and f"{ascii_host}:{port}" not in policy.allow:
+    return Target(url, parts.scheme, ascii_host, port, path)
+
+
+def checked_addresses(host: str, port: int, policy: Policy, seconds: float) -> tuple[Address, ...]:
+    """The addresses of a host, resolved now; raises UrlRefusedError if the policy refuses one of them."""
+    addresses = _resolve(host, port, seconds)
+    if host not in policy.allow and f"{host}:{port}" not in policy.allow:
         for address in addresses:
             if not (is_public(address) or _allowed(address, port, policy)):
                 raise UrlRefusedError(f"{host!r} is not a public host: it has the address {address}")
-    return Target(url, parts.scheme, ascii_host, port, path, addresses)
+    return addresses
 
 
 def _allowed(address: Address, port: int, policy: Policy) -> bool:

@@ -1,0 +1,20 @@
+"""The released module of the toolset and its tools; the code is in `newel.openapi`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from newel_types import lazy_exports
+
+if TYPE_CHECKING:
+    from newel.openapi.rest_api_tool import OperationEndpoint as OperationEndpoint
+    from newel.openapi.rest_api_tool import RestApiTool as RestApiTool
+    from newel.openapi.toolset import OpenAPIToolset as OpenAPIToolset
+
+_WHERE = {
+    "OpenAPIToolset": "newel.openapi.toolset",
+    "OperationEndpoint": "newel.openapi.rest_api_tool",
+    "RestApiTool": "newel.openapi.rest_api_tool",
+}
+
+__getattr__, __dir__ = lazy_exports(__name__, _WHERE)

@@ -1,0 +1,16 @@
+"""The released module of the place of an operation; the code is in `newel.openapi`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from newel_types import lazy_exports
+
+if TYPE_CHECKING:
+    from newel.openapi.rest_api_tool import OperationEndpoint as OperationEndpoint
+
+_WHERE = {
+    "OperationEndpoint": "newel.openapi.rest_api_tool",
+}
+
+__getattr__, __dir__ = lazy_exports(__name__, _WHERE)
