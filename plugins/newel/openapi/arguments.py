@@ -131,7 +131,7 @@ class Arguments:
 
     def _validate(self, given: Json) -> None:
         try:
-            from jsonschema import Draft202012Validator, validators  # noqa: PLC0415 - an optional library
+            from jsonschema import Draft202012Validator, validators
         except ImportError as error:
             raise FeatureUnavailableError("tools of OpenAPI documents need pip install 'newel[openapi]'") from error
         extend: Callable[..., Any] = validators.extend
@@ -151,7 +151,7 @@ class Arguments:
 
 def _pattern(validator: object, pattern: object, value: object, schema: object) -> Iterable[Exception]:
     """Match short texts against patterns that are quick; the server matches the others."""
-    from jsonschema import ValidationError  # noqa: PLC0415 - an optional library
+    from jsonschema import ValidationError
 
     if isinstance(value, str) and len(value) <= _MATCHED and isinstance(pattern, str) and is_quick(pattern):
         try:
