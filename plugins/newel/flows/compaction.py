@@ -6,11 +6,14 @@ is an event of the session that callers do not see; the events that it stands fo
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
+from pydantic import BaseModel
+
 from newel import apps
-from newel.flows.compaction_window import older, surplus, window
+from newel.flows.compaction_window import Covered, older, surplus, window
+from newel.flows.retained import RETAINS, TAKES_IN
 from newel_kernel import (
     ConfigurationError,
     Epilogue,
@@ -24,6 +27,7 @@ from newel_kernel import (
 )
 
 if TYPE_CHECKING:
+    from newel.apps.base_events_summarizer import BaseEventsSummarizer
     from newel.apps.configs import EventsCompactionConfig
     from newel.models.contract import BaseLlm
 
@@ -33,63 +37,81 @@ if TYPE_CHECKING:
 _COMPACTED = Key[bool]("compaction is done")
 
 
-async def run(ctx: InvocationContext, request: LlmRequest) -> None:
-    """Compact if the last prompt reached the threshold."""
-    config = _config(ctx)
-    if config is None or config.token_threshold is None or ctx.opening is not None:  # not this conversation
-        return
-    if (event := await _compacted_surplus(ctx, config, ctx.agent.name)) is not None:
-        ctx.stash[_COMPACTED] = True
-        await ctx.session_service.append_event(ctx.session, event)
+class Settings(BaseModel, extra="forbid", defer_build=True):
+    """Settings of compaction."""
+
+    #: Leave the user's newest message and each agent's current step to the model when a turn is compacted.
+    keep_turn: bool = False
 
 
-def close(ctx: InvocationContext, error: BaseException | None) -> Awaitable[list[Event] | None] | None:
-    """Compact after an invocation that finished."""
-    if ctx.app is None or error is not None or (config := _config(ctx)) is None:
-        return None
-    return _close(ctx, config)
+class _Step:
+    """The request processor and the epilogue, as the settings say."""
 
+    def __init__(self, settings: Settings) -> None:
+        self._keep_turn = settings.keep_turn
 
-async def _close(ctx: InvocationContext, config: EventsCompactionConfig) -> list[Event] | None:
-    if _COMPACTED not in ctx.stash and (event := await _compacted_surplus(ctx, config, "")) is not None:
-        return [event]
-    if not (events := window(ctx.session.events, config)):
-        return None
-    summary = await _summarize(ctx, config, events)
-    return None if summary is None else [summary]
+    async def run(self, ctx: InvocationContext, request: LlmRequest) -> None:
+        """Compact if the last prompt reached the threshold."""
+        config = _config(ctx)
+        if config is None or config.token_threshold is None or ctx.opening is not None:  # not this conversation
+            return
+        turn = ctx.invocation_id if self._keep_turn else None
+        if (event := await _compacted_surplus(ctx, config, ctx.agent.name, turn)) is not None:
+            ctx.stash[_COMPACTED] = True
+            await ctx.session_service.append_event(ctx.session, event)
+
+    def close(self, ctx: InvocationContext, error: BaseException | None) -> Awaitable[list[Event] | None] | None:
+        """Compact after an invocation that finished."""
+        if ctx.app is None or error is not None or (config := _config(ctx)) is None:
+            return None
+        return self._close(ctx, config)
+
+    async def _close(self, ctx: InvocationContext, config: EventsCompactionConfig) -> list[Event] | None:
+        over = "" if self._keep_turn else None
+        if _COMPACTED not in ctx.stash and (event := await _compacted_surplus(ctx, config, "", over)) is not None:
+            return [event]
+        summary = await _summarize(ctx, config, window(ctx.session.events, config, keep_turn=self._keep_turn))
+        return None if summary is None else [summary]
 
 
 async def summary_of(ctx: InvocationContext, keep: int) -> Event | None:
     """A summary of the session except its last `keep` events, whatever the app configures; None: nothing to sum up."""
-    events = older(ctx.session.events, keep)
-    return await _summarize(ctx, _config(ctx), events) if events else None
+    return await _summarize(ctx, _config(ctx), older(ctx.session.events, keep, ""))
 
 
 def _config(ctx: InvocationContext) -> EventsCompactionConfig | None:
     return getattr(ctx.app, "events_compaction_config", None)
 
 
-async def _compacted_surplus(ctx: InvocationContext, config: EventsCompactionConfig, agent_name: str) -> Event | None:
-    events = surplus(ctx.session.events, config, agent_name, ctx.branch)
-    return await _summarize(ctx, config, events) if events else None
-
-
-async def _summarize(
-    ctx: InvocationContext, config: EventsCompactionConfig | None, events: list[Event]
+async def _compacted_surplus(
+    ctx: InvocationContext, config: EventsCompactionConfig, agent_name: str, turn: str | None
 ) -> Event | None:
+    return await _summarize(ctx, config, surplus(ctx.session.events, config, agent_name, ctx.branch, turn))
+
+
+async def _summarize(ctx: InvocationContext, config: EventsCompactionConfig | None, covered: Covered) -> Event | None:
+    """The summary of what is covered; None if there is nothing, or the summarizer has no answer."""
+    if not covered.events:
+        return None
+    event = await _summarizer(ctx, config).maybe_summarize_events(events=[*covered.events])
+    marks = {key: [*ids] for key, ids in ((RETAINS, covered.retained), (TAKES_IN, covered.taken)) if ids}
+    if event is not None and marks:
+        event.custom_metadata = {**(event.custom_metadata or {}), **marks}
+    return event
+
+
+def _summarizer(ctx: InvocationContext, config: EventsCompactionConfig | None) -> BaseEventsSummarizer:
     summarizer = config.summarizer if config is not None else None
-    if summarizer is None:
-        agents = (ctx.agent, *subtree(ctx.agent.root_agent))
-        choose: ChooseModel | None = next(
-            filter(None, (getattr(one.__newel__, "model_for", None) for one in agents)), None
+    if summarizer is not None:
+        return summarizer
+    agents = (ctx.agent, *subtree(ctx.agent.root_agent))
+    choose: ChooseModel | None = next(filter(None, (getattr(one.__newel__, "model_for", None) for one in agents)), None)
+    if choose is None:
+        raise ConfigurationError(
+            f"the app {ctx.app_name!r} has no LLM agent whose model could summarise its sessions; "
+            f"set EventsCompactionConfig(summarizer=LlmEventSummarizer(llm=...))"
         )
-        if choose is None:
-            raise ConfigurationError(
-                f"the app {ctx.app_name!r} has no LLM agent whose model could summarise its sessions; "
-                f"set EventsCompactionConfig(summarizer=LlmEventSummarizer(llm=...))"
-            )
-        summarizer = apps.LlmEventSummarizer(llm=choose(ctx))
-    return await summarizer.maybe_summarize_events(events=events)
+    return apps.LlmEventSummarizer(llm=choose(ctx))
 
 
 def serves(app: object) -> bool:
@@ -98,12 +120,18 @@ def serves(app: object) -> bool:
 
 
 @hookimpl
-def register_request_processors() -> list[RequestProcessor]:
-    """The processor `compaction`."""
-    return [RequestProcessor(name="compaction", run=run, serves=serves)]
+def register_settings() -> type[BaseModel]:
+    """The class of the plugin's settings."""
+    return Settings
 
 
 @hookimpl
-def register_epilogues() -> list[Epilogue]:
+def register_request_processors(settings: Mapping[str, Settings]) -> list[RequestProcessor]:
+    """The processor `compaction`."""
+    return [RequestProcessor(name="compaction", run=_Step(settings["compaction"]).run, serves=serves)]
+
+
+@hookimpl
+def register_epilogues(settings: Mapping[str, Settings]) -> list[Epilogue]:
     """The epilogue `compaction`."""
-    return [Epilogue(name="compaction", run=close)]
+    return [Epilogue(name="compaction", run=_Step(settings["compaction"]).close)]

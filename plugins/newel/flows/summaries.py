@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from newel.flows.exchanges import exchanges, with_responses_to
+from newel.flows.exchanges import exchanges, with_responses_to, without_responses_to
+from newel.flows.retained import retained_by, taken_in_by
 from newel_kernel import Event, EventCompaction
 from newel_types import thaw
 
@@ -18,29 +19,35 @@ class _Summary(NamedTuple):
     event: Event
 
     def covers(self, position: int, event: Event) -> bool:
-        """Whether an event that stands before the summary lies between its timestamps."""
+        """Whether an event that stands before the summary lies between its timestamps, or was taken in late."""
         own = self.compaction
-        return position < self.position and own.start_timestamp <= event.timestamp <= own.end_timestamp
+        within = position < self.position and own.start_timestamp <= event.timestamp <= own.end_timestamp
+        return within or self.took_in_late(event)
+
+    def took_in_late(self, event: Event) -> bool:
+        """Whether it stands for an event from before its range."""
+        return event.id in taken_in_by(self.event)
+
+    def takes_in(self, position: int, event: Event) -> bool:
+        """Whether it stands for an event that it covers."""
+        return self.covers(position, event) and event.id not in retained_by(self.event)
 
 
 def compacted(visible: Sequence[Event], standing: Sequence[Event] | None = None) -> list[Event]:
     """The visible events with each compacted range replaced by its summary, where the range ends.
 
     A range holds the earlier events that lie between its timestamps; a summary that a later one takes in is dropped.
-    A call whose result is due, or came after the range, stays with its responses, behind the summary. `standing` are
-    the visible events and those that tell which calls are due.
+    A call whose result is due, or came after the range, stays with its responses, behind the summary; so does what
+    the summary retains. `standing` are the visible events and those that tell which calls are due.
     """
     summaries = _summaries(visible)
-    covering = [
-        next((one for one in summaries if one.covers(position, event)), None) for position, event in enumerate(visible)
-    ]
+    covering = [_covering(summaries, position, event) for position, event in enumerate(visible)]
     kept = _kept(visible, visible if standing is None else standing, covering)
     behind: dict[int, list[Event]] = {}
     for summary in summaries:
         behind.setdefault(summary.last, []).append(_content_of(summary))
     for position, event in kept.items():
-        if (covered_by := covering[position]) is not None:
-            behind[covered_by.last].append(event)
+        behind.setdefault(_place(summaries, position, event), []).append(event)
     whole = behind.get(-1, [])
     for position, event in enumerate(visible):
         if covering[position] is None and not _is_summary(event):
@@ -49,9 +56,34 @@ def compacted(visible: Sequence[Event], standing: Sequence[Event] | None = None)
     return whole
 
 
+def _covering(summaries: Sequence[_Summary], position: int, event: Event) -> _Summary | None:
+    """The summary that stands for an event, else the last one that retains it."""
+    covering = None
+    for one in summaries:
+        if one.takes_in(position, event):
+            return one
+        if one.covers(position, event):
+            covering = one
+    return covering
+
+
+def _place(summaries: Sequence[_Summary], position: int, event: Event) -> int:
+    """What stays of an event stands behind the summary in whose range it lies, else in its place."""
+    within = (one for one in summaries if one.covers(position, event) and not one.took_in_late(event))
+    return next((one.last for one in within), position)
+
+
 def _kept(visible: Sequence[Event], standing: Sequence[Event], covering: Sequence[_Summary | None]) -> dict[int, Event]:
-    """What stays of the covered events, by position: exchanges that are due or that the ranges do not hold whole."""
+    """What stays of the covered events, by position.
+
+    Exchanges that are due, that are retained, or that the ranges do not hold whole, and retained messages.
+    """
     seen = {id(event): position for position, event in enumerate(visible)}
+    retained = {
+        position
+        for position, (event, one) in enumerate(zip(visible, covering, strict=True))
+        if one is not None and not one.takes_in(position, event)
+    }
     calls: set[int] = set()
     ids: dict[int, set[str | None]] = {}
     for exchange in exchanges(standing):
@@ -59,16 +91,24 @@ def _kept(visible: Sequence[Event], standing: Sequence[Event], covering: Sequenc
         if called is None:
             continue
         responses = [(seen[id(standing[at])], id_) for at, id_ in exchange.responses if id(standing[at]) in seen]
-        if not exchange.due and all(covering[at] is not None for at in (called, *(at for at, _ in responses))):
+        whole = all(covering[at] is not None for at in (called, *(at for at, _ in responses)))
+        if not exchange.due and whole and called not in retained:
             continue
         calls.add(called)
         for at, id_ in responses:
             ids.setdefault(at, set()).add(id_)
-    return {
-        position: event if position in calls else with_responses_to(event, ids[position])
-        for position, event in enumerate(visible)
-        if covering[position] is not None and (position in calls or position in ids)
-    }
+    kept: dict[int, Event | None] = {}
+    for position, event in enumerate(visible):
+        if covering[position] is None:
+            continue
+        if position in calls:
+            kept[position] = event
+        elif position in retained:
+            others = {one.id for one in event.get_function_responses()} - ids.get(position, set())
+            kept[position] = without_responses_to(event, others)
+        elif position in ids:
+            kept[position] = with_responses_to(event, ids[position])
+    return {position: event for position, event in kept.items() if event is not None}
 
 
 def _content_of(summary: _Summary) -> Event:
@@ -84,7 +124,7 @@ def _content_of(summary: _Summary) -> Event:
 
 
 def _summaries(events: Sequence[Event]) -> list[_Summary]:
-    """The compactions that no other takes in, in order."""
+    """The compactions that no other takes in, in order; an earlier one takes in none if it left something over."""
     compactions = [
         (index, actions.compaction, event)
         for index, event in enumerate(events)
@@ -94,9 +134,11 @@ def _summaries(events: Sequence[Event]) -> list[_Summary]:
         _Summary(index, _last(events, index, own), own, event)
         for index, own, event in compactions
         if not any(
-            other.start_timestamp <= own.start_timestamp and own.end_timestamp <= other.end_timestamp
-            for later, other, _ in compactions
-            if later > index or (later < index and _range(other) != _range(own))
+            other.start_timestamp <= own.start_timestamp
+            and own.end_timestamp <= other.end_timestamp
+            and set(taken_in_by(event)) <= set(taken_in_by(by))
+            for later, other, by in compactions
+            if later > index or (later < index and _range(other) != _range(own) and not retained_by(by))
         )
     ]
 

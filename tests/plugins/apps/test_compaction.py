@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from newel.agents import BaseAgent, LlmAgent, SequentialAgent
+from newel.agents import BaseAgent, LlmAgent, ParallelAgent, SequentialAgent
 from newel.apps import App, BaseEventsSummarizer, EventsCompactionConfig, LlmEventSummarizer
 from newel.flows.summaries import compacted
 from newel.testing import Conversation, ScriptedModel
@@ -49,12 +49,14 @@ def said(event: Event) -> Any:
 class Desk(Conversation):
     """An app whose sessions are compacted, and one session of it."""
 
+    distribution = "adk"
+
     def __init__(self, steps: Sequence[Any], *, root: BaseAgent | None = None, tools: Any = (), **config: Any) -> None:
         agent = LlmAgent(name="clerk", model=ScriptedModel(steps), tools=list(tools))
         self.summarizer = Counter()
         config.setdefault("summarizer", self.summarizer)
         self.app = App(name="desk", root_agent=root or agent, events_compaction_config=EventsCompactionConfig(**config))
-        super().__init__(self.app, distribution="adk", user_id="ada", session_id="s1")
+        super().__init__(self.app, distribution=self.distribution, user_id="ada", session_id="s1")
 
     async def send_all(self, *messages: str) -> list[Event]:
         return [event for message in messages for event in await self.send(message)]
@@ -278,3 +280,53 @@ def test_a_summary_stands_where_its_range_ends(summaries: list[tuple[float, floa
 def test_events_after_a_summary_stay_whatever_the_clock_says() -> None:
     late = Event(author="user", message="late", timestamp=1.5)
     assert compacted([Event(author="user", message="x", timestamp=1.0), summary(1.0, 2.0, "a"), late])[-1] is late
+
+
+def look() -> str:
+    """Look."""
+    return "x" * 1000
+
+
+class SafeDesk(Desk):
+    """The same with the policies of `standard`."""
+
+    distribution = "standard"
+
+
+def test_a_turn_under_way_keeps_its_message_and_its_last_step() -> None:
+    async def main() -> None:
+        steps = [*({"call": "look"} for _ in range(3)), "done", "well"]
+        desk = SafeDesk(steps, tools=[look], token_threshold=100, event_retention_size=0)
+        await desk.send_all("m" * 600)
+        assert desk.summarizer.inputs == [["call look", "result"], ["summary of 2", "call look", "result"]]
+        opening, summary, *step = desk.last_request()
+        assert opening == "m" * 600
+        assert "summary of 3" in summary
+        assert step == ["", ""]
+        await desk.send_all("and now?")
+        assert desk.summarizer.inputs[-1] == ["summary of 3", "m" * 600, "call look", "result", "done"]
+        summary, message = desk.last_request()
+        assert "summary of 5" in summary
+        assert message == "and now?"
+
+    asyncio.run(main())
+
+
+def test_parallel_agents_keep_their_steps_whoever_compacts() -> None:
+    async def main() -> None:
+        agents = [
+            LlmAgent(name=name, tools=[look], model=ScriptedModel([{"call": "look"}, {"call": "look"}, "done"]))
+            for name in ("one", "two")
+        ]
+        root = ParallelAgent(name="both", sub_agents=agents)
+        desk = SafeDesk([], root=root, token_threshold=100, event_retention_size=0)
+        await desk.send_all("m" * 600)
+        for agent in agents:
+            for request in agent.model.requests[1:]:  # type: ignore[union-attr]
+                texts = [" ".join(p.text for p in one.parts or () if p.text) for one in request.contents]
+                assert "m" * 600 in texts
+                last = request.contents[-2:]
+                assert [p.function_call is not None for p in last[0].parts or ()] == [True]
+                assert [p.function_response is not None for p in last[1].parts or ()] == [True]
+
+    asyncio.run(main())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from hypothesis import given, settings
@@ -14,12 +15,14 @@ from newel_kernel import Event, EventActions, EventCompaction
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 _KEEPING = Reading(asked_only=True, keep_meanwhile=True)
-_WINDOW = EventsCompactionConfig(compaction_interval=2, overlap_size=0)
+_WINDOWS = [EventsCompactionConfig(compaction_interval=2, overlap_size=size) for size in (0, 1)]
 #: What happens: a kind of event, or a compaction, and the numbers of the calls that it is about.
 _STEPS = st.tuples(
     st.sampled_from(["text", "call", "job", "approval", "result", "final", "told", "window", "older"]),
     st.sets(st.integers(0, 4), min_size=1, max_size=2),
 )
+#: Hypothesis makes short lists by default.
+_TALKS = st.lists(_STEPS, max_size=12) | st.lists(_STEPS, min_size=25, max_size=40)
 
 
 class Talk:
@@ -43,7 +46,10 @@ class Talk:
 
     def step(self, kind: str, numbers: set[int]) -> None:
         if kind in ("window", "older"):
-            self.compact(window(self.events, _WINDOW) if kind == "window" else older(self.events, max(numbers)))
+            chosen = (
+                window(self.events, _WINDOWS[3 in numbers]) if kind == "window" else older(self.events, max(numbers))
+            )
+            self.compact(*chosen)
         elif kind == "text":
             self.add("user", Part(text=f"text {len(self.events)}"))
         elif kind in ("call", "job", "approval"):
@@ -88,17 +94,68 @@ class Talk:
             self.add("a", response(number, "approved"))
             self.asked.discard(number)
 
-    def compact(self, chosen: list[Event]) -> None:
+    def compact(self, chosen: Sequence[Event], retained: Sequence[str] = (), taken: Sequence[str] = ()) -> None:
         if not chosen:
             return
-        self.inputs.append(chosen)
+        self.inputs.append([*chosen])
         content = Content(role="model", parts=[Part(text=f"summary {len(self.inputs)}")])
         compaction = EventCompaction(
             start_timestamp=chosen[0].timestamp, end_timestamp=chosen[-1].timestamp, compacted_content=content
         )
         event = Event(author="user", actions=EventActions(compaction=compaction), invocation_id=f"i{len(self.events)}")
         event.timestamp = float(len(self.events))
+        event.custom_metadata = {"newel.retains": list(retained), "newel.takes_in": list(taken)}
         self.events.append(event)
+
+    def told_by_summaries(self, shown: set[str]) -> set[str]:
+        """What went into the summaries that are shown, and into those that went into these."""
+        told: set[str] = set()
+        for number in range(len(self.inputs), 0, -1):
+            if any(one.endswith(f"summary {number}") for one in shown | told):
+                told |= words(self.inputs[number - 1])
+        return told
+
+
+class Turns(Talk):
+    """A session whose invocations begin with what the user says, and that is compacted amid them and after them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.invocation = "i"
+        self.under_way = False
+
+    def add(self, author: str, *parts: Part, waiting: set[str] | None = None) -> None:
+        super().add(author, *parts, waiting=waiting)
+        if author == "user":
+            self.invocation, self.under_way = f"i{len(self.events)}", True
+        self.events[-1].invocation_id = self.invocation
+
+    def step(self, kind: str, numbers: set[int]) -> None:
+        if kind not in ("window", "older"):
+            super().step(kind, numbers)
+            return
+        if kind == "window" or 4 in numbers:
+            self.under_way = False
+        if kind == "window":
+            self.compact(*window(self.events, _WINDOWS[3 in numbers], keep_turn=True))
+        else:
+            self.compact(*older(self.events, max(numbers), self.invocation if self.under_way else ""))
+        if self.under_way:
+            self.look()
+
+    def look(self) -> None:
+        """See that what the turn under way is about is there."""
+        whole = {word(part) for one in seen_by_agent(self.events) for part in one.parts or ()}
+        newest = next((e for e in reversed(self.events) if any(one.startswith("text") for one in words([e]))), None)
+        if newest is not None:
+            assert {one for one in words([newest]) if one.startswith("text")} <= whole
+        spoken = [event for event in self.events if event.content is not None]
+        if spoken and spoken[-1].author == "a":
+            assert {one for one in words([spoken[-1]]) if one.startswith(("call c", "c"))} <= whole
+
+
+def seen_by_agent(events: list[Event]) -> list[Content]:
+    return [event.content for event in assemble(events, "a", None, None, _KEEPING) if event.content is not None]
 
 
 def response(number: int, word: str, **more: str) -> Part:
@@ -134,20 +191,30 @@ def shown(contents: list[Content]) -> list[list[str]]:
 
 
 @settings(deadline=None, max_examples=200)
-@given(st.lists(_STEPS, max_size=40))
+@given(_TALKS)
 def test_nothing_is_lost_and_what_is_due_stays(steps: list[tuple[str, set[int]]]) -> None:
-    talk = Talk()
+    play(Talk(), steps)
+
+
+@settings(deadline=None, max_examples=300)
+@given(_TALKS)
+def test_what_a_turn_is_about_stays_while_it_goes_on(steps: list[tuple[str, set[int]]]) -> None:
+    play(Turns(), steps)
+
+
+def play(talk: Talk, steps: list[tuple[str, set[int]]]) -> None:
     warm = History("a", None, None, _KEEPING)
     for kind, numbers in steps:
         talk.step(kind, numbers)
         seen = shown(warm.update(talk.events))
-        fresh = [event.content for event in assemble(talk.events, "a", None, None, _KEEPING) if event.content]
-        assert seen == shown(fresh)
+        assert seen == shown(seen_by_agent(talk.events))
         whole = {one for content in seen for one in content}
-        assert not latest_words(talk.events) - whole - words([e for chosen in talk.inputs for e in chosen])
+        summed_up = talk.told_by_summaries(whole)
+        assert not latest_words(talk.events) - whole - summed_up
+        assert not {one for one in whole & summed_up if one.startswith(("text", "call c"))}
         due = {f"call c{number}" for number in talk.jobs | talk.calls | talk.asked}
         assert due <= whole
-        assert not due & words([event for chosen in talk.inputs for event in chosen])
+        assert not due & summed_up
         for content, following in pairwise([*seen, []]):
             called = {one.removeprefix("call ") for one in content if one.startswith("call ")}
             came = {one.split(":")[0] for one in following if one.startswith("c") and ":" in one}
