@@ -11,8 +11,27 @@ from contextvars import copy_context
 from functools import partial
 from weakref import WeakKeyDictionary
 
+from newel.connections.per_loop import PerLoop
 from newel.policies.daemon_threads import DaemonThreads
 from newel_kernel import Json
+
+
+#: A function that runs in place for this many times its quick duration stalls the loop: it never runs there again.
+_STALL = 50
+#: After a shorter delay, which a collection or a busy machine may cause, it needs this many times the quick calls.
+_CAUTION = 4
+
+
+class _Record:
+    """What the calls of one function were like."""
+
+    __slots__ = ("needed", "quick_calls")
+
+    def __init__(self, needed: int) -> None:
+        #: Its quick calls in a row.
+        self.quick_calls = 0
+        #: After how many of them it runs in place; 0: never.
+        self.needed = needed
 
 
 class Pool:
@@ -27,26 +46,36 @@ class Pool:
         self._seconds = quick
         self._executor: DaemonThreads | None = None
         self._pid = 0
-        #: Function -> its quick calls in a row; below zero: it is never to run in place.
-        self._quick: WeakKeyDictionary[Callable[..., object], int] = WeakKeyDictionary()
+        self._records: WeakKeyDictionary[Callable[..., object], _Record] = WeakKeyDictionary()
+        #: Calls wait here for a thread: one that turns out to be quick meanwhile then needs none.
+        self._room: PerLoop[asyncio.Semaphore] = PerLoop(partial(asyncio.Semaphore, most))
 
     def call(self, function: Callable[..., object], values: Json) -> object:
         """The result of `function`, in place where it is quick; else an awaitable of the result from a thread."""
         key = _key(function)
-        quick_calls = self._quick.get(key, 0)
-        if not 0 < self._in_place_after <= quick_calls:
-            return self._in_thread(function, values, key, quick_calls)
+        record = self._records.get(key)
+        if record is None:
+            record = self._records[key] = _Record(self._in_place_after)
+        if not 0 < record.needed <= record.quick_calls:
+            return self._in_thread(function, values, record)
         start = time.perf_counter()
         try:
             return function(**values)
         finally:
-            if time.perf_counter() - start > self._seconds:
-                self._quick[key] = -1
+            if (seconds := time.perf_counter() - start) > self._seconds:
+                record.quick_calls = 0
+                record.needed *= 0 if seconds > self._seconds * _STALL else _CAUTION
 
-    async def _in_thread(
-        self, function: Callable[..., object], values: Json, key: Callable[..., object], quick_calls: int
-    ) -> object:
+    async def _in_thread(self, function: Callable[..., object], values: Json, record: _Record) -> object:
         """The result of `function`, called with the context variables of the caller."""
+        async with self._room.get():
+            if 0 < record.needed <= record.quick_calls:  # found out while this call waited
+                outcome = self.call(function, values)
+            else:
+                outcome = await self._from_thread(function, values, record)
+        return await outcome if inspect.isawaitable(outcome) else outcome
+
+    async def _from_thread(self, function: Callable[..., object], values: Json, record: _Record) -> object:
         work = partial(copy_context().run, _timed, function, values)
         threads = self._threads()
         try:
@@ -57,13 +86,10 @@ class Pool:
                 self._executor = None
                 threads.shutdown(wait=False)
             raise
-        if seconds > self._seconds:
-            self._quick[key] = min(quick_calls, 0)
-        elif 0 <= quick_calls < self._in_place_after:
-            self._quick[key] = quick_calls + 1
+        record.quick_calls = 0 if seconds > self._seconds else record.quick_calls + 1
         if error is not None:
             raise error
-        return await outcome if inspect.isawaitable(outcome) else outcome
+        return outcome
 
     def _threads(self) -> DaemonThreads:
         if self._executor is None or self._pid != os.getpid():

@@ -136,8 +136,22 @@ def test_a_function_that_is_always_quick_comes_to_run_in_place(ask: Any, call: A
     assert [name == here for name in where.threads] == [False, False, True, True]
 
 
-def test_a_function_that_was_slow_in_place_does_not_run_there_again(
-    ask: Any, call: Any, monkeypatch: pytest.MonkeyPatch
+def test_calls_that_wait_for_a_thread_need_none_once_the_function_is_known_to_be_quick(ask: Any, call: Any) -> None:
+    where = Where()
+    settings = "settings: {tool_threads: {quick: 30, in_place_after: 2, max_workers: 1}}"
+    outcome = ask([call("chop")] * 9, tools=[where.chop], settings=settings)
+    assert outcome.results == [{"result": guest.get()}] * 9
+    here = threading.current_thread().name
+    assert [name == here for name in where.threads] == [False] * 2 + [True] * 7
+
+
+@pytest.mark.parametrize(
+    ("seconds", "later"),
+    [(0.3, [*[False] * 8, True, True]), (11, [False] * 10)],
+    ids=["a delay: once it is quick four times as often", "a stall: never again"],
+)
+def test_a_function_that_was_slow_in_place_goes_back_to_the_threads(
+    ask: Any, call: Any, monkeypatch: pytest.MonkeyPatch, seconds: float, later: list[bool]
 ) -> None:
     threads: list[str] = []
     now = 0.0
@@ -147,12 +161,12 @@ def test_a_function_that_was_slow_in_place_does_not_run_there_again(
         """Chops; the third time it takes long."""
         nonlocal now
         threads.append(threading.current_thread().name)
-        now += 0.3 if len(threads) == 3 else 0
+        now += seconds if len(threads) == 3 else 0
 
     settings = "settings: {tool_threads: {quick: 0.2, in_place_after: 2}}"
-    ask([call("chop")], *in_turn(call, 8), tools=[chop], settings=settings)
+    ask([call("chop")], *in_turn(call, 13), tools=[chop], settings=settings)
     here = threading.current_thread().name
-    assert [name == here for name in threads] == [False, False, True, False, False, False, False, False]
+    assert [name == here for name in threads] == [False, False, True, *later]
 
 
 def test_a_tool_writes_state_and_actions_from_its_thread(ask: Any, call: Any) -> None:
