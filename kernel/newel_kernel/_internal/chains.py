@@ -67,7 +67,8 @@ class ResponseProcessor(Stage):
 class ResultProcessor(Stage):
     """Sees the event of the tool results. Its own events come before that event, or after it with `follows`."""
 
-    run: Callable[[InvocationContext, Event, Event], Events]
+    #: A coroutine function; or a plain one that returns None, which costs less.
+    run: Callable[[InvocationContext, Event, Event], Events | None]
     follows: bool = False
     #: Whether it has anything to do for an event of results; None: always.
     applies_to: Callable[[Event], bool] | None = None

@@ -202,13 +202,15 @@ async def settle(
     questions = [event for call in calls if (event := opened.pop(call.id, None))] if opened else []
     if results is None:
         return questions
-    chain = [p for p in ctx.composition.result_chain if p.applies_to is None or p.applies_to(results)]
-    if not chain and not questions and results.touched_actions is None:
-        return (results,)
     before: list[Event] = questions
     after: list[Event] = []
-    for processor in chain:
-        (after if processor.follows else before).extend(await processor.run(ctx, call_event, results) or ())
+    for processor in ctx.composition.result_chain:
+        if processor.applies_to is None or processor.applies_to(results):
+            reported = processor.run(ctx, call_event, results)
+            if reported is not None:  # else a plain function has run
+                (after if processor.follows else before).extend(await reported or ())
+    if not before and not after and results.touched_actions is None:
+        return (results,)
     return _in_order(ctx, before, results, after)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping, Sequence
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
@@ -30,6 +31,9 @@ from newel_kernel import (
     ResultProcessor,
     hookimpl,
 )
+
+if TYPE_CHECKING:
+    from newel_types import AuthConfig
 
 
 def receive(ctx: InvocationContext) -> None:
@@ -71,15 +75,19 @@ async def _take_up(ctx: InvocationContext, messages: Sequence[Event]) -> Sequenc
     return await auth.run_again(ctx, waiting)
 
 
-async def after(ctx: InvocationContext, call_event: Event, result_event: Event) -> list[Event] | None:
+def after(ctx: InvocationContext, call_event: Event, result_event: Event) -> Awaitable[list[Event]] | None:
     """The event that asks for the credentials which the calls have requested."""
     if SECRETS in ctx.stash:
         auth.mask_results(ctx, result_event)
     actions = result_event.touched_actions
     if actions is None or not actions.requested_auth_configs:
         return None
+    return _questions(ctx, result_event, actions.requested_auth_configs)
+
+
+async def _questions(ctx: InvocationContext, result_event: Event, requests: dict[str, AuthConfig]) -> list[Event]:
     role = result_event.content.role if result_event.content is not None else None
-    return [await auth.request_event(ctx, actions.requested_auth_configs, role=role)]
+    return [await auth.request_event(ctx, requests, role=role)]
 
 
 @hookimpl(tryfirst=True)

@@ -6,6 +6,7 @@ import base64
 import math
 from collections.abc import Callable, Mapping
 from enum import Enum
+from typing import Any
 
 from newel_types import well_formed
 
@@ -14,8 +15,7 @@ MOST_DIGITS = 4_000
 #: A value that shares its parts is small as an object but may be endless as data, so depth alone is not a bound.
 MOST_VALUES = 200_000
 _LARGEST = 10**MOST_DIGITS - 1
-
-
+#: A dict of at most so many entries is looked at as a whole.
 _FEW = 16
 _TEXT = {str}
 
@@ -32,11 +32,23 @@ def plain(value: object, as_text: Callable[[set[str]], None] | None = None) -> o
     Raises NotPlainError for a value that is nested too deeply, holds itself or holds too much; errors of the value's
     own methods pass through.
     """
+    if type(value) is str:
+        return clean_text(value)
+    if type(value) is dict and len(value) <= _FEW and _is_clean(value):
+        return value.copy()
     maker = _Maker()
     data = maker.make(value, MOST_DEPTH)
     if maker.as_text and as_text is not None:
         as_text(maker.as_text)
     return data
+
+
+def _is_clean(flat: dict[Any, Any]) -> bool:
+    """Whether a dict holds texts alone, and these are plain already: most arguments and results of tools are such."""
+    if not {*map(type, flat), *map(type, flat.values())} <= _TEXT:
+        return False
+    text = "".join([*flat, *flat.values()])
+    return text.isascii() and "\x00" not in text
 
 
 class _Maker:
@@ -63,7 +75,7 @@ class _Maker:
         return self._container(value, depth - 1)
 
     def _container(self, value: object, depth: int) -> object:
-        if isinstance(value, Mapping):
+        if type(value) is dict or isinstance(value, Mapping):
             self._pay(len(value))
             return {_key(key): self.make(inner, depth) for key, inner in value.items()}
         if isinstance(value, (list, tuple)):

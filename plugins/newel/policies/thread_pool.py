@@ -15,7 +15,6 @@ from newel.connections.per_loop import PerLoop
 from newel.policies.daemon_threads import DaemonThreads
 from newel_kernel import Json
 
-
 #: A function that runs in place for this many times its quick duration stalls the loop: it never runs there again.
 _STALL = 50
 #: After a shorter delay, which a collection or a busy machine may cause, it needs this many times the quick calls.

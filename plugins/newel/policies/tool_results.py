@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from newel.contexts.stash_keys import SECRETS, Mask
 from newel.policies.kept_results import keep
-from newel.policies.plain_data import plain, text_of
+from newel.policies.plain_data import clean_text, plain, text_of
 from newel_kernel import BaseTool, Context, Json, ToolCall, ToolPolicy, hookimpl
 
 #: How many characters of the result a reference shows.
@@ -141,9 +141,9 @@ def register_tool_policies(settings: Mapping[str, Settings]) -> list[ToolPolicy]
             if result is None:
                 return None
             try:
-                data = plain(result, partial(_warn, tool.name))
-                secrets = _secrets_of(context)
-                data = data if secrets is None else secrets.mask(data)
+                data = clean_text(result) if type(result) is str else plain(result, partial(_warn, tool.name))
+                if (secrets := _secrets_of(context)) is not None:
+                    data = secrets.mask(data)
                 return data if _surely_fits(data, sure) else await _fitting(tool, data, context, options)
             except Exception as error:  # noqa: BLE001 - a plugin boundary: foreign objects
                 _log.warning("newel: the result of the tool %r cannot be used: %s", tool.name, text_of(error))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Annotated
 
 from pydantic import BaseModel, Field
@@ -32,6 +32,19 @@ def _limit(tool: BaseTool, settings: Settings) -> tuple[float, str]:
     return (own, "the tool's timeout") if isinstance(own, (int, float)) else (settings.seconds, _SETTING)
 
 
+async def _within(
+    seconds: float, where: str, call_tool: ToolCall, tool: BaseTool, args: Json, context: Context
+) -> object:
+    deadline = Deadline(seconds)
+    try:
+        with deadline:
+            return await call_tool(tool, args, context)
+    except DeadlineError:
+        return out_of_time(tool.name, seconds, where)
+    finally:
+        deadline.close()
+
+
 @hookimpl
 def register_settings() -> type[BaseModel]:
     """The class of the plugin's settings."""
@@ -44,18 +57,11 @@ def register_tool_policies(settings: Mapping[str, Settings]) -> list[ToolPolicy]
     options: Settings = settings["tool_timeout"]
 
     def wrap(call_tool: ToolCall) -> ToolCall:
-        async def bounded(tool: BaseTool, args: Json, context: Context) -> object:
+        def bounded(tool: BaseTool, args: Json, context: Context) -> Awaitable[object]:
             seconds, where = _limit(tool, options)
             if seconds <= 0:
-                return await call_tool(tool, args, context)
-            deadline = Deadline(seconds)
-            try:
-                with deadline:
-                    return await call_tool(tool, args, context)
-            except DeadlineError:
-                return out_of_time(tool.name, seconds, where)
-            finally:
-                deadline.close()
+                return call_tool(tool, args, context)
+            return _within(seconds, where, call_tool, tool, args, context)
 
         return bounded
 

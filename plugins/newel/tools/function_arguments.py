@@ -31,7 +31,10 @@ class Arguments:
         hints = self._hints
         if args.keys() != hints.keys():
             return False
-        return all(type(value) is hints[name] for name, value in args.items())
+        for name, value in args.items():  # noqa: SIM110 - each call of a tool passes here
+            if type(value) is not hints[name]:
+                return False
+        return True
 
     def prepare(self, args: Json, *, strict: bool) -> tuple[Json, str | None]:
         """The values to call with, or an error for the model.

@@ -16,22 +16,27 @@ NAME = "malformed_calls"
 def wrap(call_tool: ToolCall) -> ToolCall:
     """A tool call that first checks whether the model's answer marks it as malformed."""
 
-    async def checked(tool: BaseTool, args: Json, context: Context) -> Any:
+    def checked(tool: BaseTool, args: Json, context: Context) -> Awaitable[Any]:
         problem = _problem(context)
-        if problem is None:
-            return await call_tool(tool, args, context)
-        return {"error": f"the tool {tool.name} was not called: {problem}; call it again with a JSON object"}
+        return call_tool(tool, args, context) if problem is None else _refusal(tool, problem)
 
     return checked
 
 
+async def _refusal(tool: BaseTool, problem: str) -> Json:
+    return {"error": f"the tool {tool.name} was not called: {problem}; call it again with a JSON object"}
+
+
 def _problem(context: Context) -> str | None:
     """Why the arguments of the running call cannot be used; None if they can."""
+    wanted = context.function_call_id
     for event in reversed(context.session.events):  # the last event, or one near it
-        calls = event.get_function_calls()
-        place = next((n for n, call in enumerate(calls) if call.id == context.function_call_id), None)
-        if place is not None:
-            return _noted(event, place)
+        place = 0
+        for part in (event.content.parts or ()) if event.content is not None else ():
+            if (call := part.function_call) is not None:
+                if call.id == wanted:
+                    return None if event.custom_metadata is None else _noted(event, place)
+                place += 1
     return None
 
 

@@ -95,7 +95,10 @@ def _size(response: LlmResponse) -> int:
         elif part.function_call is not None:  # by its texts alone: arguments may be nested without end
             args = part.function_call.args
             texts = args.values() if isinstance(args, dict) else ()
-            size += _LEAST + sum(len(text) for text in texts if isinstance(text, str))
+            size += _LEAST
+            for text in texts:
+                if isinstance(text, str):
+                    size += len(text)
         elif part.inline_data is not None:
             size += len(part.inline_data.data or b"")
     return size
