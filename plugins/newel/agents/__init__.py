@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from newel.agents.llm_agent import Agent as Agent
     from newel.agents.llm_agent import LlmAgent as LlmAgent
     from newel.agents.loop_agent import LoopAgent as LoopAgent
+    from newel.agents.mcp_instruction_provider import McpInstructionProvider as McpInstructionProvider
     from newel.agents.parallel_agent import ParallelAgent as ParallelAgent
     from newel.agents.sequential_agent import SequentialAgent as SequentialAgent
     from newel.contexts.context import CallbackContext as CallbackContext
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "Agent": "newel.agents.llm_agent",
     "BaseAgent": "newel.agents.base_agent",
+    "McpInstructionProvider": "newel.agents.mcp_instruction_provider",
     "BaseAgentState": "newel.agents.base_agent",
     "CallbackContext": "newel.contexts.context",
     "Context": "newel.contexts.context",

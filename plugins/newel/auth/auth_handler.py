@@ -6,7 +6,7 @@ from secrets import token_urlsafe
 from urllib.parse import parse_qs, urlsplit
 
 from newel.auth.errors import AuthConfigError
-from newel.auth.token_endpoint import DEFAULT_POLICY, client_of
+from newel.auth.token_endpoint import DEFAULT_POLICY, client_of, resource_of
 from newel_kernel import Json
 from newel_types import (
     AuthConfig,
@@ -78,7 +78,11 @@ class AuthHandler:
         )
         client = client_of(oauth2, DEFAULT_POLICY, scope=" ".join(scopes) or None, code_challenge_method="S256")
         oauth2.auth_uri, oauth2.state = client.create_authorization_url(
-            url, state=oauth2.state, code_verifier=oauth2.code_verifier, **_parameters(oauth2)
+            url,
+            state=oauth2.state,
+            code_verifier=oauth2.code_verifier,
+            **_parameters(oauth2),
+            **resource_of(config.auth_scheme),
         )
         return raw.model_copy(update={"oauth2": oauth2})
 
@@ -101,6 +105,7 @@ class AuthHandler:
                 f"the answer for the credential {self.auth_config.credential_key!r} does not carry the state of the "
                 f"request: it belongs to another request, or is forged; ask again"
             )
+        _check_issuer(answer_oauth2, self.auth_config)
         pinned = _pinned(answer, own)
         assert pinned.oauth2 is not None
         pinned.oauth2.auth_code = code
@@ -124,6 +129,19 @@ def _code_of(answer_oauth2: OAuth2Auth) -> tuple[str | None, str | None]:
         query = parse_qs(urlsplit(answer_oauth2.auth_response_uri.rstrip("#")).query)
         return query.get("code", [None])[0], query.get("state", [None])[0]
     return answer_oauth2.auth_code, answer_oauth2.state
+
+
+def _check_issuer(answer: OAuth2Auth, config: AuthConfig) -> None:
+    """Raise if the answer says that it comes from another server than the one that was asked (RFC 9207)."""
+    expected = getattr(config.auth_scheme, "issuer_url", None)
+    if not expected or not answer.auth_response_uri:
+        return
+    said = parse_qs(urlsplit(answer.auth_response_uri.rstrip("#")).query).get("iss", [None])[0]
+    if said is not None and said.rstrip("/") != expected.rstrip("/"):
+        raise AuthConfigError(
+            f"the answer for the credential {config.credential_key!r} comes from another authorization server than the "
+            f"one that was asked, or is forged; ask again"
+        )
 
 
 def _consent(scheme: AuthScheme) -> tuple[str, list[str]]:

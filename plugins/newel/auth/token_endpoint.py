@@ -121,6 +121,12 @@ def grant_of(scheme: AuthScheme) -> OAuthGrantType | None:
     return None
 
 
+def resource_of(scheme: AuthScheme) -> Json:
+    """The parameter that binds a token to the service that a scheme's `resource` names, if it has one (RFC 8707)."""
+    resource = (getattr(scheme, "model_extra", None) or {}).get("resource")
+    return {"resource": resource} if isinstance(resource, str) else {}
+
+
 def token_url(scheme: AuthScheme) -> str:
     """The token endpoint; raises AuthConfigError if the scheme names none."""
     if isinstance(scheme, OpenIdConnectWithConfig):

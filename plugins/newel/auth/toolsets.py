@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Protocol, cast, runtime_checkable
 
 from newel.auth import credential_requests
 from newel.auth.answers import TOOLSET
@@ -12,8 +12,17 @@ from newel.auth.credential_manager import CredentialManager
 from newel.contexts.context import Context
 from newel.contexts.invocation_context import full_invocation
 from newel.contexts.stash_keys import CREDENTIALS
-from newel_kernel import BaseToolset, Event, InvocationContext, ModelAgent
+from newel.questions.question import Kind, unanswered
+from newel_kernel import BaseToolset, Event, InvocationContext, Log, ModelAgent
 from newel_types import AuthConfig
+
+
+@runtime_checkable
+class Prepared(Protocol):
+    """A toolset that finds out before it lists its tools whether it needs a credential."""
+
+    async def __newel_prepare__(self, context: Context, /) -> bool:
+        """Get ready; whether a credential is needed that was not there, and that `get_auth_config` now describes."""
 
 
 async def resolve_toolsets(ctx: InvocationContext) -> Sequence[Event] | None:
@@ -24,22 +33,48 @@ async def resolve_toolsets(ctx: InvocationContext) -> Sequence[Event] | None:
     agent = cast("ModelAgent", ctx.agent)
     missing: dict[str, AuthConfig] = {}
     for toolset in (entry for entry in agent.tools if isinstance(entry, BaseToolset)):
-        config = toolset.get_auth_config()
-        if not config:
+        request = await _missing(toolset, ctx)
+        if request is None and await _wants_more(toolset, ctx):
+            request = await _missing(toolset, ctx)
+        if request is None:
             continue
-        context, manager = Context(full_invocation(ctx)), CredentialManager(config)
-        credential = await manager.get_auth_credential(context)
-        if credential is not None:
-            ctx.stash[CREDENTIALS][config.credential_key or ""] = credential
-            continue
-        request = manager.request_config(context)
-        AuthHandler(request).check()
-        missing[_name(toolset, missing)] = request
+        if request.credential_key in _asked(ctx):
+            ctx.end_invocation = True
+        else:
+            missing[_name(toolset, missing)] = request
     if not missing:
         return None
     event = await credential_requests.request_event(ctx, missing)
     ctx.end_invocation = True
     return [event]
+
+
+def _asked(ctx: InvocationContext) -> set[str]:
+    """The keys of the credentials that calls of this invocation have asked the user for."""
+    return {
+        str((question.args.get("authConfig") or {}).get("credentialKey"))
+        for question in unanswered(Log(ctx.session.events))
+        if question.kind is Kind.CREDENTIAL and question.invocation_id == ctx.invocation_id
+    }
+
+
+async def _wants_more(toolset: BaseToolset, ctx: InvocationContext) -> bool:
+    return isinstance(toolset, Prepared) and await toolset.__newel_prepare__(Context(full_invocation(ctx)))
+
+
+async def _missing(toolset: BaseToolset, ctx: InvocationContext) -> AuthConfig | None:
+    """The request for the toolset's credential, if it needs one that is not there; one that is there is kept for it."""
+    config = toolset.get_auth_config()
+    if not config:
+        return None
+    context, manager = Context(full_invocation(ctx)), CredentialManager(config)
+    credential = await manager.get_auth_credential(context)
+    if credential is not None:
+        ctx.stash[CREDENTIALS][config.credential_key or ""] = credential
+        return None
+    request = manager.request_config(context)
+    AuthHandler(request).check()
+    return request
 
 
 def _name(toolset: BaseToolset, names: dict[str, AuthConfig]) -> str:

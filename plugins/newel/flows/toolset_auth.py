@@ -19,7 +19,9 @@ from newel_kernel import (
 def run(ctx: LlmContext, request: LlmRequest) -> Awaitable[Sequence[Event] | None] | None:
     """Get the credentials that the agent's toolsets need, or ask for them and end the invocation."""
     for entry in ctx.agent.tools:  # at each request: the list may grow in place
-        if type(entry) is not FunctionType and isinstance(entry, BaseToolset) and entry.get_auth_config():
+        if type(entry) is FunctionType or not isinstance(entry, BaseToolset):
+            continue
+        if hasattr(entry, "__newel_prepare__") or entry.get_auth_config():
             return auth.resolve_toolsets(ctx)
     return None
 

@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from newel.mcp.parameters import StdioConnectionParams as StdioConnectionParams
     from newel.mcp.parameters import StdioServerParameters as StdioServerParameters
     from newel.mcp.parameters import StreamableHTTPConnectionParams as StreamableHTTPConnectionParams
+    from newel.mcp.prompts import McpInstructionProvider as McpInstructionProvider
     from newel.mcp.tool import McpTool as McpTool
     from newel.mcp.toolset import McpToolset as McpToolset
 
 _WHERE = {
     "McpError": "newel.mcp.errors",
+    "McpInstructionProvider": "newel.mcp.prompts",
     "McpTool": "newel.mcp.tool",
     "McpToolset": "newel.mcp.toolset",
     "McpUnauthorizedError": "newel.mcp.errors",

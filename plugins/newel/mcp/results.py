@@ -15,8 +15,8 @@ from newel_types import Blob, Part
 
 #: The most characters of a result's texts; `tool_results` bounds them further, or keeps them as an artifact.
 MOST = 200_000
-#: The name of the artifacts that a result has become; the next request shows them to the model.
-ARTIFACTS = "artifacts"
+#: What the names of the artifacts begin with that a result has become.
+FOLDER = "mcp/"
 _UNKEPT = "it is not shown: this agent's runner has no artifact service"
 
 
@@ -70,6 +70,6 @@ async def _data(kind: str, data: object, mime_type: object, context: Context, to
     if getattr(context.get_invocation_context(), "artifact_service", None) is None:
         return {**about, "note": _UNKEPT}
     suffix = re.sub("[^a-z0-9]+", "", mime.partition("/")[2].partition("+")[0].lower())[:10] or "bin"
-    name = f"mcp/{re.sub('[^A-Za-z0-9_-]+', '_', tool)[:60]}-{seam.new_id()}.{suffix}"
+    name = f"{FOLDER}{re.sub('[^A-Za-z0-9_-]+', '_', tool)[:60]}-{seam.new_id()}.{suffix}"
     await context.save_artifact(name, Part(inline_data=Blob(data=whole, mime_type=mime)), {"tool": tool})
     return {**about, "artifact": name}

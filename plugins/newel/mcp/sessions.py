@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Any, TextIO
 
 from newel.mcp import client
 from newel.mcp.parameters import (
@@ -17,13 +16,11 @@ from newel.mcp.parameters import (
     headers_of,
 )
 from newel.mcp.settings import Settings, settings_of
-from newel_kernel import ConfigurationError, FeatureUnavailableError, ReadonlyContext
+from newel_kernel import ConfigurationError, FeatureUnavailableError
 
 if TYPE_CHECKING:
     from newel.mcp.client import Connection, Pool
 
-#: Makes the headers of who calls.
-HeaderProvider: TypeAlias = Callable[[ReadonlyContext], Mapping[str, str] | Awaitable[Mapping[str, str]]]
 _KINDS = (StdioConnectionParams, SseConnectionParams, StreamableHTTPConnectionParams)
 _MISSING = "MCP servers need the package mcp, version 2.3 or later (1.x is not supported): pip install 'newel[mcp]'"
 
@@ -95,12 +92,3 @@ def params_of(given: object) -> ConnectionParams:
         f"connection_params must be StdioConnectionParams, StreamableHTTPConnectionParams or SseConnectionParams, not "
         f"{type(given).__name__}"
     )
-
-
-async def headers_from(provider: HeaderProvider | None, context: ReadonlyContext | None) -> dict[str, str]:
-    """The headers that a provider gives for who calls; none without a context."""
-    if provider is None or context is None:
-        return {}
-    made = provider(context)
-    headers = await made if inspect.isawaitable(made) else made
-    return {str(name): str(value) for name, value in (headers or {}).items()}

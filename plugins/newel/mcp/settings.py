@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -24,6 +24,9 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
     #: ``handshake``: the other way round. Null: ``auto`` with a process, whose end is the end of its session in any
     #: case, and ``handshake`` over HTTP: its sessions are ended when they are not used any more.
     protocol: Literal["handshake", "auto"] | None = None
+    #: Servers by name, each with the arguments of a toolset in an agent file (such as ``stdio_server_params``). Agent
+    #: files and `newel mcp` name them; other commands than these an agent file may not start.
+    servers: dict[str, dict[str, Any]] = {}
     #: The model gets the server's whole result, as in the recorded releases, rather than its structured content alone.
     whole_results: bool = False
 

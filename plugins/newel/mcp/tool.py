@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from newel.contexts.context import full
 from newel.mcp import client, results
+from newel.mcp.access import Access, HeaderProvider
 from newel.mcp.definitions import Definition
-from newel.mcp.errors import McpError, McpLostError
+from newel.mcp.errors import McpError, McpLostError, McpUnauthorizedError
 from newel.mcp.names import spelt
 from newel.mcp.schemas import sound
-from newel.mcp.sessions import HeaderProvider, MCPSessionManager, headers_from
+from newel.mcp.sessions import MCPSessionManager
 from newel.mcp.settings import Settings, settings_of
 from newel.mcp.texts import fenced
+from newel.tools.base_authenticated_tool import PENDING
 from newel.tools.confirmation import Needed, refusal
-from newel_kernel import BaseTool, Context, Effect, Json, ReadonlyContext
-from newel_types import FunctionDeclaration
+from newel_kernel import BaseTool, Context, Effect, Json, current_operation
+from newel_types import AuthCredential, AuthScheme, FunctionDeclaration
 
 if TYPE_CHECKING:
     from mcp.shared.dispatcher import ProgressFnT
@@ -40,9 +42,13 @@ class McpTool(BaseTool):
         *,
         mcp_tool: object,
         mcp_session_manager: MCPSessionManager,
+        auth_scheme: AuthScheme | None = None,
+        auth_credential: AuthCredential | None = None,
         require_confirmation: Needed = False,
         header_provider: HeaderProvider | None = None,
         progress_callback: ProgressCallback | None = None,
+        propagate_grounding_metadata: bool = False,
+        access: Access | None = None,
         name: str | None = None,
         effect: Effect | str | None = None,
     ) -> None:
@@ -50,8 +56,9 @@ class McpTool(BaseTool):
         self.raw_mcp_tool = mcp_tool
         self._manager = mcp_session_manager
         self._needed = require_confirmation
-        self._header_provider = header_provider
+        self._access = access or Access(mcp_session_manager.params, header_provider, auth_scheme, auth_credential)
         self._progress_callback = progress_callback
+        self.propagate_grounding_metadata = propagate_grounding_metadata
         described = "\n\n".join(text for text in (self.definition.title, self.definition.description) if text)
         super().__init__(
             name=name or spelt(self.definition.name),
@@ -65,6 +72,23 @@ class McpTool(BaseTool):
     def __newel_origin__(self) -> str:
         """The server and the name that it has for the tool."""
         return f"{self.definition.name!r} of the MCP server {self._manager.server}"
+
+    @property
+    def visibility(self) -> list[str]:
+        """Who the server wants to see the tool: ``model``, ``app``."""
+        shown = self._of_interface.get("visibility")
+        return [str(one) for one in shown] if isinstance(shown, list) else ["model", "app"]
+
+    @property
+    def mcp_app_resource_uri(self) -> str | None:
+        """The resource with the user interface of the tool's results, if it has one."""
+        uri = self._of_interface.get("resourceUri")
+        return uri if isinstance(uri, str) else None
+
+    @property
+    def _of_interface(self) -> Json:
+        found = self.definition.meta.get("ui")
+        return found if isinstance(found, dict) else {}
 
     def _get_declaration(self) -> FunctionDeclaration:
         if self._declaration is None or self._declaration.name != self.name:
@@ -84,13 +108,18 @@ class McpTool(BaseTool):
         settings = settings_of(tool_context)
         try:
             result = await self._result(args, tool_context, settings)
+        except McpUnauthorizedError as error:
+            if not await self._access.refused(error, tool_context):
+                return {"error": str(error)}
+            await self._access.ask(full(tool_context))
+            return PENDING
         except McpError as error:
             return {"error": str(error)}
         return await results.as_response(result, full(tool_context), self.name, whole=settings.whole_results)
 
     async def _result(self, args: Json, context: Context, settings: Settings) -> Json:
         """The server's own result; asked for once more if the first request cannot have had an effect."""
-        headers = await self._headers(context)
+        headers = await self._access.headers(context)
         report = self._progress(context)
         try:
             return await self._call(args, headers, settings, report)
@@ -106,25 +135,31 @@ class McpTool(BaseTool):
         self, args: Json, headers: Mapping[str, str], settings: Settings, report: ProgressFnT | None
     ) -> Json:
         async with self._manager.lease(headers, settings) as connection:
-            result = await connection.call(self.definition.name, args, report)
-        return client.plain(result)
-
-    async def _headers(self, context: ReadonlyContext) -> dict[str, str]:
-        return await headers_from(self._header_provider, context)
+            return client.plain(await connection.call(self.definition.name, args, report))
 
     def _progress(self, context: Context) -> ProgressFnT | None:
-        if self._progress_callback is None:
-            return None
-        return progress_of(self._progress_callback, self.name, context)
+        """What is told of the call's progress: the callback, and the observers."""
+        told = None if self._progress_callback is None else _for_call(self._progress_callback, self.name, context)
+        if (parent := current_operation.get()) is None:
+            return told
+        ctx = context.get_invocation_context()
+
+        async def report(progress: float, total: float | None, message: str | None) -> None:
+            step = {"progress": progress, "total": total, "message": message}
+            with parent.child("progress", self.name, ctx, self, step).running():
+                if told is not None:
+                    await told(progress, total, message)
+
+        return report
 
 
-def progress_of(callback: ProgressCallback, tool: str, context: Context) -> ProgressFnT:
+def _for_call(callback: ProgressCallback, tool: str, context: Context) -> ProgressFnT:
     """The function for the progress of one call: `callback`, or what it makes for the tool and the context."""
     parameters = inspect.signature(callback).parameters
+    made: ProgressFnT = callback
     if "callback_context" in parameters or "tool_name" in parameters:
-        made: ProgressFnT = callback(tool, callback_context=context)
-        return made
-    return callback
+        made = callback(tool, callback_context=context)
+    return made
 
 
 def definition_of(tool: object) -> Definition:

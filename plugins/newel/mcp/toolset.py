@@ -3,33 +3,45 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
+from newel.contexts.context import full
+from newel.mcp import media
+from newel.mcp.access import Access, HeaderProvider
 from newel.mcp.definitions import Definition
+from newel.mcp.errors import McpUnauthorizedError, McpUnreachableError
 from newel.mcp.names import fitted
+from newel.mcp.resources import LoadMcpResourceTool, Resources
 from newel.mcp.schemas import SchemaError
-from newel.mcp.sessions import HeaderProvider, MCPSessionManager, headers_from
+from newel.mcp.sessions import MCPSessionManager
 from newel.mcp.settings import settings_of
 from newel.mcp.texts import one_line
 from newel.mcp.tool import McpTool, ProgressCallback
 from newel.tools.confirmation import Needed
-from newel_kernel import BaseTool, BaseToolset, Effect, ReadonlyContext
+from newel.tools.tool_configs import ToolArgsConfig
+from newel_kernel import BaseTool, BaseToolset, Context, Effect, LlmRequest, ReadonlyContext, current_operation
+from newel_types import AuthConfig, AuthCredential, AuthScheme, deferred
 
 if TYPE_CHECKING:
     from newel.mcp.client.connection import Listing
 
+_parsed = deferred("newel.mcp.toolset_config", "parsed")
 _log = logging.getLogger("newel.mcp")
 #: The most lists whose tools are kept: users of one server may see different ones.
 _MOST_KEPT = 64
+#: Seconds before an optional server that could not be reached is tried again.
+_PAUSE = 30.0
 
 
-class McpToolset(BaseToolset):
+class McpToolset(BaseToolset, Resources):
     """The tools of one server.
 
     `connection_params` says how the server is reached. `header_provider` gives further headers for who calls: each
-    set of headers has a session of its own. With `trusted` the server's word on which tools may be called again is
-    believed.
+    set of headers has a session of its own. `auth_scheme` and `auth_credential` ask the user for a credential. Without
+    `required` an agent goes on without a server that cannot be reached. With `trusted` the server's word on which
+    tools may be called again is believed.
     """
 
     def __init__(
@@ -38,22 +50,47 @@ class McpToolset(BaseToolset):
         connection_params: object,
         tool_filter: Callable[[BaseTool, ReadonlyContext | None], bool] | Sequence[str] | None = None,
         tool_name_prefix: str | None = None,
+        tool_list_cache_ttl_seconds: float | None = None,
         errlog: TextIO | None = None,
+        auth_scheme: AuthScheme | None = None,
+        auth_credential: AuthCredential | None = None,
         require_confirmation: Needed = False,
         header_provider: HeaderProvider | None = None,
         progress_callback: ProgressCallback | None = None,
+        use_mcp_resources: bool = False,
+        sampling_callback: object = None,
+        sampling_capabilities: object = None,
+        elicitation_callback: object = None,
+        credential_key: str | None = None,
+        propagate_grounding_metadata: bool = False,
+        required: bool = True,
         trusted: bool = False,
     ) -> None:
         super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix)
-        self._manager = MCPSessionManager(connection_params, errlog)
+        self._manager = MCPSessionManager(
+            connection_params,
+            errlog,
+            sampling_callback=sampling_callback,
+            sampling_capabilities=sampling_capabilities,
+            elicitation_callback=elicitation_callback,
+        )
         self.connection_params = self._manager.params
+        self.tool_list_cache_ttl_seconds = tool_list_cache_ttl_seconds
+        self.errlog = errlog
+        self.auth_scheme = auth_scheme
+        self.auth_credential = auth_credential
         self.require_confirmation = require_confirmation
         self.header_provider = header_provider
-        self.errlog = errlog
+        self.required = required
         self.trusted = trusted
+        self._access = Access(self._manager.params, header_provider, auth_scheme, auth_credential, credential_key)
         self._progress_callback = progress_callback
+        self._propagates = propagate_grounding_metadata
+        self._resource_tool = LoadMcpResourceTool(self) if use_mcp_resources else None
         self._tools: dict[Listing, list[BaseTool]] = {}
         self._told: set[str] = set()
+        #: When an optional server may be tried again.
+        self._next_try = 0.0
 
     @property
     def __newel_origin__(self) -> str:
@@ -61,9 +98,49 @@ class McpToolset(BaseToolset):
         prefix = f" with the prefix {self.tool_name_prefix!r}" if self.tool_name_prefix else ""
         return f"McpToolset of {self._manager.server}{prefix}"
 
+    @classmethod
+    def from_config(cls, config: ToolArgsConfig, config_abs_path: str) -> Self:
+        """The toolset that an agent file describes."""
+        return cls(**_parsed()(config.model_dump(), config_abs_path).arguments())
+
+    def get_auth_config(self) -> AuthConfig | None:
+        """The credential that the server wants, as far as it is known."""
+        return self._access.config
+
+    async def __newel_prepare__(self, context: Context) -> bool:
+        """Connect and list the tools; whether the server wants a credential that the user can be asked for."""
+        if self._is_skipped():
+            return False
+        try:
+            await self._list(context)
+        except McpUnauthorizedError as error:
+            if not await self._access.refused(error, context):
+                raise
+            return True
+        except McpUnreachableError as error:
+            if self.required:
+                raise
+            self._skip(error, context)
+        return False
+
+    async def process_llm_request(self, *, tool_context: Context, llm_request: LlmRequest) -> None:
+        """Show the pictures of the last results, and tell the model of a server that cannot be reached."""
+        await media.show(llm_request, full(tool_context))
+        if self._is_skipped():
+            server = one_line(self._manager.server)
+            llm_request.append_instructions([f"The tools of the MCP server {server} cannot be used at the moment."])
+
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         """The tools of the server's list that can be used, as the filter wants them."""
-        listing = await self._list(readonly_context)
+        if self._is_skipped():
+            return []
+        try:
+            listing = await self._list(readonly_context)
+        except McpUnreachableError as error:
+            if self.required:
+                raise
+            self._skip(error, readonly_context)
+            return []
         tools = self._tools.get(listing)
         if tools is None:
             while len(self._tools) >= _MOST_KEPT:
@@ -76,9 +153,29 @@ class McpToolset(BaseToolset):
         await self._manager.close()
 
     async def _list(self, context: ReadonlyContext | None) -> Listing:
-        headers = await headers_from(self.header_provider, context)
+        headers = await self._access.headers(context)
         async with self._manager.lease(headers, settings_of(context)) as connection:
-            return await connection.tools()
+            return await connection.tools(self.tool_list_cache_ttl_seconds)
+
+    async def _connected(self, context: ReadonlyContext | None, work: Any) -> Any:
+        headers = await self._access.headers(context)
+        async with self._manager.lease(headers, settings_of(context)) as connection:
+            return await work(connection)
+
+    def _is_skipped(self) -> bool:
+        return not self.required and self._next_try > time.monotonic()
+
+    def _skip(self, error: McpUnreachableError, context: ReadonlyContext | None) -> None:
+        """Go on without an optional server for a while; the log and the observers are told."""
+        self._next_try = time.monotonic() + _PAUSE
+        _log.warning("newel: an agent goes on without an optional server: %s", error)
+        if context is not None and (parent := current_operation.get()) is not None:
+            operation = parent.child("mcp", self._manager.server, context._invocation_context, self)
+            try:
+                with operation.running():
+                    raise error
+            except McpUnreachableError:
+                pass
 
     def _made(self, listing: Listing) -> list[BaseTool]:
         """The tools that can be used; of the others it is said once why not."""
@@ -93,15 +190,16 @@ class McpToolset(BaseToolset):
             except SchemaError as error:
                 left_out.append(f"{one_line(definition.name)!r}: {error}")
         self._tell(left_out)
-        return tools
+        return tools if self._resource_tool is None else [*tools, self._resource_tool]
 
     def _tool(self, definition: Definition, name: str) -> McpTool:
         return McpTool(
             mcp_tool=definition,
             mcp_session_manager=self._manager,
             require_confirmation=self.require_confirmation,
-            header_provider=self.header_provider,
             progress_callback=self._progress_callback,
+            propagate_grounding_metadata=self._propagates,
+            access=self._access,
             name=name,
             effect=definition.hinted_effect if self.trusted else Effect.AT_MOST_ONCE,
         )

@@ -8,6 +8,7 @@ from newel_types import lazy_exports
 
 if TYPE_CHECKING:
     from newel.contexts.context import ToolContext as ToolContext
+    from newel.mcp.toolset import McpToolset as McpToolset
     from newel.tools.agent_tool import AgentTool as AgentTool
     from newel.tools.authenticated_function_tool import AuthenticatedFunctionTool as AuthenticatedFunctionTool
     from newel.tools.base_authenticated_tool import BaseAuthenticatedTool as BaseAuthenticatedTool
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from newel_kernel import BaseToolset as BaseToolset
     from newel_kernel import ToolConfirmation as ToolConfirmation
 
+    MCPToolset = McpToolset
     get_user_choice = get_user_choice_tool
     load_artifacts = load_artifacts_tool
     load_memory = load_memory_tool
@@ -66,6 +68,8 @@ _WHERE = {
     "LoadMemoryTool": "newel.tools.load_memory_tool",
     "LongRunningFunctionTool": "newel.tools.long_running_tool",
     "PreloadMemoryTool": "newel.tools.preload_memory_tool",
+    "MCPToolset": "newel.mcp.toolset:McpToolset",
+    "McpToolset": "newel.mcp.toolset",
     "ServerTool": "newel.tools.server_tools",
     "ToolConfirmation": "newel_kernel",
     "ToolContext": "newel.contexts.context",

@@ -5,65 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from newel.agents import LlmAgent
-from newel.models.scripted import ScriptedModel
-from newel.runners import InMemoryRunner
-from newel_types import Content, FunctionCall, Part
-
-Make = Callable[..., Any]
-
-
-def in_a_loop(test: Callable[..., Any]) -> Callable[..., None]:
-    @wraps(test)
-    def run(**fixtures: Any) -> None:
-        asyncio.run(test(**fixtures))
-
-    return run
-
-
-class Talk:
-    """One session of an agent with these tools."""
-
-    def __init__(self, tools: list[Any], *steps: Any, user: str = "ada", **options: Any) -> None:
-        self.model = ScriptedModel([*steps, "end"])
-        self.user = user
-        agent = LlmAgent(name="root", model=self.model, tools=tools)
-        self.runner = InMemoryRunner(agent=agent, app_name="app", **options)
-        self.session: Any = None
-
-    async def say(self, text: str | Content = "go") -> list[Any]:
-        if self.session is None:
-            self.session = await self.runner.session_service.create_session(app_name="app", user_id=self.user)
-        message = text if isinstance(text, Content) else Content(role="user", parts=[Part(text=text)])
-        events = self.runner.run_async(user_id=self.user, session_id=self.session.id, new_message=message)
-        return [event async for event in events]
-
-    def declared(self, request: int = 0) -> dict[str, Any]:
-        tools = self.model.requests[request].config.tools or []
-        return {one.name: one for tool in tools for one in tool.function_declarations or ()}
-
-
-def call(name: str, **args: Any) -> FunctionCall:
-    return FunctionCall(name=name, args=args)
-
-
-def results(events: list[Any]) -> list[Any]:
-    return [response.response for event in events for response in event.get_function_responses()]
-
-
-async def responses(toolset: Any, *steps: Any) -> list[Any]:
-    """What the calls of one run gave; the toolset is closed."""
-    try:
-        return results(await Talk([toolset], *steps).say())
-    finally:
-        await toolset.close()
+from tests.plugins.mcp.talks import Make, Talk, call, in_a_loop, responses, results
 
 
 @in_a_loop

@@ -18,6 +18,7 @@ from newel.auth.token_endpoint import (
     place_of,
     policy_of,
     request_token,
+    resource_of,
     token_url,
     with_tokens,
 )
@@ -59,7 +60,7 @@ class OAuth2CredentialExchanger(BaseCredentialExchanger):
         url = token_url(scheme)
         client = client_of(oauth2, self._policy, url)
         grant = "authorization_code" if "code" in values else "client_credentials"
-        fields = {name: value for name, value in values.items() if value}
+        fields = {name: value for name, value in values.items() if value} | resource_of(scheme)
         ask = partial(client.fetch_token, url, grant_type=grant, **fields)
         tokens = await in_thread(partial(request_token, url, ask))
         exchanged = with_tokens(oauth2, tokens)

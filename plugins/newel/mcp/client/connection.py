@@ -102,6 +102,7 @@ class Connection:
         self._listing: Listing | None = None
         self._stale = False
         self._expires = float("inf")
+        self._listed = 0.0
         self._lists = asyncio.Lock()
         #: How many requests use it now, and when the last one ended.
         self.users = 0
@@ -152,12 +153,15 @@ class Connection:
 
         return await self.request(work, f"the tool {one_line(name, 80)!r}", limit)
 
-    async def tools(self) -> Listing:
-        """The tools that the server lists: asked for once, and again when the server says that they changed."""
-        if self._listing is not None and not self._stale and seam.monotonic() < self._expires:
+    async def tools(self, lifetime: float | None = None) -> Listing:
+        """The tools that the server lists: asked for once, and again when the server says that they changed.
+
+        A list is also older than it may be after `lifetime` seconds.
+        """
+        if self._listing is not None and not self._is_old(lifetime):
             return self._listing
         async with self._lists:
-            if self._listing is None or self._stale or seam.monotonic() >= self._expires:
+            if self._listing is None or self._is_old(lifetime):
                 self._stale = False
                 self._listing = await self._list()
             return self._listing
@@ -201,6 +205,10 @@ class Connection:
         finally:
             timers[0].cancel()
 
+    def _is_old(self, lifetime: float | None) -> bool:
+        now = seam.monotonic()
+        return self._stale or now >= self._expires or (lifetime is not None and now >= self._listed + lifetime)
+
     async def _list(self) -> Listing:
         found: list[Definition] = []
         left_out: list[str] = []
@@ -215,7 +223,8 @@ class Connection:
                 break
         if cursor is not None or len(found) > MOST_TOOLS:
             left_out.append(f"what is beyond {MOST_PAGES} pages or {MOST_TOOLS} tools")
-        self._expires = seam.monotonic() + self._lifetime(page, await self.session())
+        self._listed = seam.monotonic()
+        self._expires = self._listed + self._lifetime(page, await self.session())
         return Listing(found[:MOST_TOOLS], left_out)
 
     def _lifetime(self, page: ListToolsResult, session: ClientSession) -> float:

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 parser = argparse.ArgumentParser()
 parser.add_argument("--http", type=int)
 parser.add_argument("--token")
-parser.add_argument("--challenge", default='Bearer error="invalid_token"')
+parser.add_argument("--issuer", help="serve who sends one of its tokens, and say where to get one")
 parser.add_argument("--marks")
 arguments = parser.parse_args()
 server = MCPServer("good", instructions="Notes.")
@@ -122,29 +122,46 @@ def review(code: str, style: str = "short") -> str:
     return f"Review ({style}): {code}"
 
 
-def app() -> Any:
+def app() -> Any:  # noqa: C901 - a few routes
     from starlette.responses import JSONResponse
 
     seen: list[dict[str, Any]] = []
+    revoked: set[str] = set()
     inner = server.streamable_http_app()
 
-    async def outer(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] != "http":
-            await inner(scope, receive, send)
-            return
-        path, headers = scope["path"], {k.decode(): v.decode() for k, v in scope["headers"]}
+    def is_known(token: str) -> bool:
+        if arguments.issuer:
+            return token.startswith("Bearer access-") and token not in revoked
+        return not arguments.token or token == f"Bearer {arguments.token}"
+
+    async def reply(path: str, headers: dict[str, str]) -> Any:
+        """What is answered instead of the server, if anything."""
         if path == "/_seen":
-            await JSONResponse(seen)(scope, receive, send)
-        elif path == "/_forget":
+            return JSONResponse(seen)
+        if path == "/_forget":
             for transport in list(server.session_manager._server_instances.values()):
                 await transport.terminate()
-            await JSONResponse("ok")(scope, receive, send)
-        elif arguments.token and headers.get("authorization") != f"Bearer {arguments.token}":
-            challenge = {"WWW-Authenticate": arguments.challenge}
-            await JSONResponse({"error": "invalid_token"}, 401, headers=challenge)(scope, receive, send)
-        else:
-            seen.append({"method": scope["method"], "path": path, "headers": headers})
-            await inner(scope, receive, send)
+            return JSONResponse("ok")
+        if path == "/_revoke":
+            revoked.update(one["headers"].get("authorization", "") for one in seen)
+            return JSONResponse("ok")
+        if path == "/.well-known/oauth-protected-resource/mcp" and arguments.issuer:
+            resource = f"http://{headers['host']}/mcp"
+            about = {"resource": resource, "authorization_servers": [arguments.issuer], "scopes_supported": ["notes"]}
+            return JSONResponse(about)
+        if not is_known(headers.get("authorization", "")):
+            challenge = {"WWW-Authenticate": 'Bearer error="invalid_token"'}
+            return JSONResponse({"error": "invalid_token"}, 401, headers=challenge)
+        return None
+
+    async def outer(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            headers = {k.decode(): v.decode() for k, v in scope["headers"]}
+            if (answer := await reply(scope["path"], headers)) is not None:
+                await answer(scope, receive, send)
+                return
+            seen.append({"method": scope["method"], "path": scope["path"], "headers": headers})
+        await inner(scope, receive, send)
 
     return outer
 

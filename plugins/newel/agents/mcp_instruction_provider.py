@@ -1,0 +1,5 @@
+"""The released module of McpInstructionProvider."""
+
+from __future__ import annotations
+
+from newel.mcp.prompts import McpInstructionProvider as McpInstructionProvider
