@@ -13,7 +13,7 @@ from newel.contexts.context import Context
 from newel.contexts.invocation_context import full_invocation
 from newel.contexts.stash_keys import CREDENTIALS
 from newel.questions.question import Kind, unanswered
-from newel_kernel import BaseToolset, Event, InvocationContext, Log, ModelAgent
+from newel_kernel import BaseToolset, Event, EventActions, InvocationContext, Log, ModelAgent
 from newel_types import AuthConfig
 
 
@@ -22,7 +22,10 @@ class Prepared(Protocol):
     """A toolset that finds out before it lists its tools whether it needs a credential."""
 
     async def __newel_prepare__(self, context: Context, /) -> bool:
-        """Get ready; whether a credential is needed that was not there, and that `get_auth_config` now describes."""
+        """Get ready; whether a credential is needed that was not there, and that `get_auth_config` now describes.
+
+        What it writes to the context's state is stored.
+        """
 
 
 async def resolve_toolsets(ctx: InvocationContext) -> Sequence[Event] | None:
@@ -32,10 +35,14 @@ async def resolve_toolsets(ctx: InvocationContext) -> Sequence[Event] | None:
     """
     agent = cast("ModelAgent", ctx.agent)
     missing: dict[str, AuthConfig] = {}
+    notes: list[Event] = []
     for toolset in (entry for entry in agent.tools if isinstance(entry, BaseToolset)):
         request = await _missing(toolset, ctx)
-        if request is None and await _wants_more(toolset, ctx):
-            request = await _missing(toolset, ctx)
+        if request is None and isinstance(toolset, Prepared):
+            context = Context(full_invocation(ctx))
+            request = await _missing(toolset, ctx) if await toolset.__newel_prepare__(context) else None
+            if context.touched_actions is not None:
+                notes.append(_note(ctx, context.touched_actions))
         if request is None:
             continue
         if request.credential_key in _asked(ctx):
@@ -43,10 +50,10 @@ async def resolve_toolsets(ctx: InvocationContext) -> Sequence[Event] | None:
         else:
             missing[_name(toolset, missing)] = request
     if not missing:
-        return None
+        return notes
     event = await credential_requests.request_event(ctx, missing)
     ctx.end_invocation = True
-    return [event]
+    return [*notes, event]
 
 
 def _asked(ctx: InvocationContext) -> set[str]:
@@ -58,8 +65,9 @@ def _asked(ctx: InvocationContext) -> set[str]:
     }
 
 
-async def _wants_more(toolset: BaseToolset, ctx: InvocationContext) -> bool:
-    return isinstance(toolset, Prepared) and await toolset.__newel_prepare__(Context(full_invocation(ctx)))
+def _note(ctx: InvocationContext, actions: EventActions) -> Event:
+    """The event with which what a toolset notes in the state is stored."""
+    return Event(invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch, actions=actions)
 
 
 async def _missing(toolset: BaseToolset, ctx: InvocationContext) -> AuthConfig | None:

@@ -44,8 +44,18 @@ class Definition:
             return Effect.PURE
         return Effect.IDEMPOTENT if self.annotations.get("idempotentHint") is True else Effect.AT_MOST_ONCE
 
+    def fields(self) -> Json:
+        """All that the server says about the tool."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "title": self.title,
+            "input_schema": self.input_schema,
+            "output_schema": self.output_schema,
+            "annotations": self.annotations,
+        }
+
     @cached_property
     def digest(self) -> str:
         """A hash of all that the server says about the tool: 64 hexadecimal digits."""
-        parts = [self.name, self.description, self.title, self.input_schema, self.output_schema, self.annotations]
-        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self.fields(), sort_keys=True).encode()).hexdigest()

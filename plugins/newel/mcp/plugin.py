@@ -34,6 +34,7 @@ def _toolset(
     require_confirmation: bool = False,
     required: bool = True,
     trusted: bool = False,
+    pins: dict[str, str] | None = None,
 ) -> BaseToolset:
     given = {name: value for name, value in locals().items() if name not in ("settings", "server")}
     made: BaseToolset = _toolset_of()(given, server, settings)

@@ -27,6 +27,9 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
     #: Servers by name, each with the arguments of a toolset in an agent file (such as ``stdio_server_params``). Agent
     #: files and `newel mcp` name them; other commands than these an agent file may not start.
     servers: dict[str, dict[str, Any]] = {}
+    #: ``trust``: the first definition of a tool is pinned unasked, and a change is asked about; ``ask``: the user is
+    #: asked before the first call, too; ``unchecked``: nothing is pinned, as in the recorded releases.
+    definitions: Literal["trust", "ask", "unchecked"] = "trust"
     #: The model gets the server's whole result, as in the recorded releases, rather than its structured content alone.
     whole_results: bool = False
 

@@ -13,6 +13,7 @@ from newel.mcp.access import Access, HeaderProvider
 from newel.mcp.definitions import Definition
 from newel.mcp.errors import McpError, McpLostError, McpUnauthorizedError
 from newel.mcp.names import spelt
+from newel.mcp.pins import Doubt
 from newel.mcp.schemas import sound
 from newel.mcp.sessions import MCPSessionManager
 from newel.mcp.settings import Settings, settings_of
@@ -51,21 +52,25 @@ class McpTool(BaseTool):
         access: Access | None = None,
         name: str | None = None,
         effect: Effect | str | None = None,
+        doubt: Doubt | None = None,
     ) -> None:
         self.definition = definition_of(mcp_tool)
+        #: What the model sees of it.
+        shown = doubt.old if doubt is not None and doubt.old is not None else self.definition
+        self._doubt = doubt
         self.raw_mcp_tool = mcp_tool
         self._manager = mcp_session_manager
         self._needed = require_confirmation
         self._access = access or Access(mcp_session_manager.params, header_provider, auth_scheme, auth_credential)
         self._progress_callback = progress_callback
         self.propagate_grounding_metadata = propagate_grounding_metadata
-        described = "\n\n".join(text for text in (self.definition.title, self.definition.description) if text)
+        described = "\n\n".join(text for text in (shown.title, shown.description) if text)
         super().__init__(
             name=name or spelt(self.definition.name),
             description=fenced(described, mcp_session_manager.server, "description of a tool"),
             effect=effect,
         )
-        self._schema = sound(self.definition.input_schema)
+        self._schema = sound(shown.input_schema)
         self._declaration: FunctionDeclaration | None = None
 
     @property
@@ -103,6 +108,8 @@ class McpTool(BaseTool):
 
     async def run_async(self, *, args: Json, tool_context: Context) -> object:
         """The server's result; what goes wrong is an error result."""
+        if self._doubt is not None and (unresolved := await self._doubt.resolved(tool_context)) is not None:
+            return unresolved
         if (rejection := await self.check_require_confirmation(args, tool_context)) is not None:
             return rejection
         settings = settings_of(tool_context)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from newel.contexts.context import full
@@ -13,6 +13,8 @@ from newel.mcp.access import Access, HeaderProvider
 from newel.mcp.definitions import Definition
 from newel.mcp.errors import McpUnauthorizedError, McpUnreachableError
 from newel.mcp.names import fitted
+from newel.mcp.parameters import identity
+from newel.mcp.pins import Doubt, Pins, doubts, key_of, pin, pins_in, unseen
 from newel.mcp.resources import LoadMcpResourceTool, Resources
 from newel.mcp.schemas import SchemaError
 from newel.mcp.sessions import MCPSessionManager
@@ -41,7 +43,8 @@ class McpToolset(BaseToolset, Resources):
     `connection_params` says how the server is reached. `header_provider` gives further headers for who calls: each
     set of headers has a session of its own. `auth_scheme` and `auth_credential` ask the user for a credential. Without
     `required` an agent goes on without a server that cannot be reached. With `trusted` the server's word on which
-    tools may be called again is believed.
+    tools may be called again is believed. `pins` are the digests of the definitions that are used, by the names of
+    tools: with them no other tool of the server is.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class McpToolset(BaseToolset, Resources):
         propagate_grounding_metadata: bool = False,
         required: bool = True,
         trusted: bool = False,
+        pins: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix)
         self._manager = MCPSessionManager(
@@ -83,11 +87,13 @@ class McpToolset(BaseToolset, Resources):
         self.header_provider = header_provider
         self.required = required
         self.trusted = trusted
+        self.pins = pins
+        self._pins_key = key_of(identity(self._manager.params))
         self._access = Access(self._manager.params, header_provider, auth_scheme, auth_credential, credential_key)
         self._progress_callback = progress_callback
         self._propagates = propagate_grounding_metadata
         self._resource_tool = LoadMcpResourceTool(self) if use_mcp_resources else None
-        self._tools: dict[Listing, list[BaseTool]] = {}
+        self._tools: dict[tuple[Listing, frozenset[str]], list[BaseTool]] = {}
         self._told: set[str] = set()
         #: When an optional server may be tried again.
         self._next_try = 0.0
@@ -112,7 +118,9 @@ class McpToolset(BaseToolset, Resources):
         if self._is_skipped():
             return False
         try:
-            await self._list(context)
+            listing = await self._list(context)
+            if self._policy(context) == "trust" and (new := unseen(listing.definitions, self._pinned(context))):
+                pin(full(context), self._pins_key, new)
         except McpUnauthorizedError as error:
             if not await self._access.refused(error, context):
                 raise
@@ -141,11 +149,16 @@ class McpToolset(BaseToolset, Resources):
                 raise
             self._skip(error, readonly_context)
             return []
-        tools = self._tools.get(listing)
+        found: dict[str, Doubt] = {}
+        if (policy := self._policy(readonly_context)) != "unchecked":
+            pinned = self._pinned(readonly_context)
+            found = doubts(listing.definitions, pinned, self._pins_key, ask_first=policy == "ask")
+        key = listing, frozenset(one.change for one in found.values())
+        tools = self._tools.get(key)
         if tools is None:
             while len(self._tools) >= _MOST_KEPT:
                 self._tools.pop(next(iter(self._tools)))
-            tools = self._tools[listing] = self._made(listing)
+            tools = self._tools[key] = self._made(listing, found)
         return tools if not self.tool_filter else [t for t in tools if self._is_tool_selected(t, readonly_context)]
 
     async def close(self) -> None:
@@ -177,7 +190,14 @@ class McpToolset(BaseToolset, Resources):
             except McpUnreachableError:
                 pass
 
-    def _made(self, listing: Listing) -> list[BaseTool]:
+    def _policy(self, context: ReadonlyContext | None) -> str:
+        """What is done about definitions; nothing without a context, or if the toolset names what it takes."""
+        return "unchecked" if context is None or self.pins is not None else settings_of(context).definitions
+
+    def _pinned(self, context: ReadonlyContext | None) -> Pins:
+        return pins_in(context, self._pins_key)
+
+    def _made(self, listing: Listing, found: Mapping[str, Doubt]) -> list[BaseTool]:
         """The tools that can be used; of the others it is said once why not."""
         spellings, left_out = fitted([one.name for one in listing.definitions], self.tool_name_prefix)
         left_out += listing.left_out
@@ -185,14 +205,17 @@ class McpToolset(BaseToolset, Resources):
         for definition in listing.definitions:
             if (name := spellings.pop(definition.name, None)) is None:
                 continue
+            if self.pins is not None and self.pins.get(definition.name) != definition.digest:
+                left_out.append(f"{one_line(definition.name)!r}: its definition is not pinned, or not this one")
+                continue
             try:
-                tools.append(self._tool(definition, name))
+                tools.append(self._tool(definition, name, found.get(definition.name)))
             except SchemaError as error:
                 left_out.append(f"{one_line(definition.name)!r}: {error}")
         self._tell(left_out)
         return tools if self._resource_tool is None else [*tools, self._resource_tool]
 
-    def _tool(self, definition: Definition, name: str) -> McpTool:
+    def _tool(self, definition: Definition, name: str, doubt: Doubt | None) -> McpTool:
         return McpTool(
             mcp_tool=definition,
             mcp_session_manager=self._manager,
@@ -201,6 +224,7 @@ class McpToolset(BaseToolset, Resources):
             propagate_grounding_metadata=self._propagates,
             access=self._access,
             name=name,
+            doubt=doubt,
             effect=definition.hinted_effect if self.trusted else Effect.AT_MOST_ONCE,
         )
 

@@ -16,7 +16,7 @@ from newel.mcp.parameters import (
 from newel.mcp.settings import Settings
 from newel.mcp.toolset import McpToolset
 from newel_kernel import ConfigurationError, Json, did_you_mean
-from newel_types import AuthCredential, AuthScheme
+from newel_types import AuthCredential
 
 #: The commands that agent files may start, one on each line or between commas: ``python /srv/notes.py``.
 ALLOW_CONFIG_STDIO_SERVERS_ENV_VAR = "NEWEL_MCP_STDIO_SERVERS"
@@ -35,13 +35,14 @@ class McpToolsetConfig(BaseModel):
     tool_filter: list[str] | None = None
     tool_name_prefix: str | None = None
     tool_list_cache_ttl_seconds: float | None = Field(default=None, gt=0)
-    auth_scheme: AuthScheme | None = None
+    auth_scheme: dict[str, Any] | None = None
     auth_credential: AuthCredential | None = None
     credential_key: str | None = None
     use_mcp_resources: bool = False
     require_confirmation: bool = False
     required: bool = True
     trusted: bool = False
+    pins: dict[str, str] | None = None
 
     def arguments(self, *, trusted_command: bool = False) -> dict[str, Any]:
         """The arguments of the toolset; raises ConfigurationError if an agent file may not start this command."""
