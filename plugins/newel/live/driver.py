@@ -222,7 +222,7 @@ class Conversation:
             if isinstance(event, Handover):
                 await session.leave()
                 session.left = True
-                for one in session.missed():
+                for one in self._left_over():
                     yield one
                 yield event
                 return
@@ -239,6 +239,11 @@ class Conversation:
             if completes:
                 session.left = True
                 return
+
+    def _left_over(self) -> list[Event]:
+        """What was spoken and not read yet as another agent took over, and what is reported then."""
+        pairs = map(self._event_of, self.session.unread)
+        return [*(pair[0] for pair in pairs if pair is not None), *self.session.missed()]
 
     def _transfers(self, event: Event) -> bool:
         """Whether another agent goes on after `event`."""

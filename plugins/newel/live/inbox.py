@@ -117,6 +117,11 @@ class Inbox:
         self._sizes = deque([0] * len(self._items))
         self._bytes = 0
 
+    def transcripts(self) -> list[LlmResponse]:
+        """The responses that wait and are the whole of something spoken."""
+        waiting = [item for item in self._items if isinstance(item, LlmResponse) and not item.partial]
+        return [item for item in waiting if item.input_transcription or item.output_transcription]
+
     def close(self) -> None:
         """The reader is gone: tasks that wait for it are cancelled."""
         for item in self._items:

@@ -143,6 +143,8 @@ class Link:
         finally:
             await cancelled([receiver, sender], LEAVING)
             self.sender.lost(connection)
+            for response in connection.rest():
+                self.session.inbox.put(response)
 
     async def _receive(self, connection: BaseLlmConnection) -> None:
         """Read ahead until the connection has ended."""

@@ -13,7 +13,7 @@ from newel.live.sender import refusal
 from newel.live.settings import Settings
 from newel.models.contract import BaseLlm
 from newel.models.live import LIVE_CONFIG
-from newel_kernel import Draft, Event, EventActions, Json, LlmRequest, ModelAgent, Plan
+from newel_kernel import Draft, Event, EventActions, Json, LlmRequest, LlmResponse, ModelAgent, Plan
 from newel_types import Content
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class RunningSession:
         "request",
         "restarts",
         "settings",
+        "unread",
     )
 
     def __init__(self, ctx: InvocationContext, plan: Plan, request: LlmRequest) -> None:
@@ -73,6 +74,8 @@ class RunningSession:
         #: Whether it has ended, or another agent goes on: what the connection still sends is ignored.
         self.left = False
         self._missed = False
+        #: What was spoken and not yet read as the session ended.
+        self.unread: list[LlmResponse] = []
 
     def event(self, content: Content | None = None, *, author: str = "", **fields: Any) -> Event:
         """A new event of this run; by default the agent's."""
@@ -165,6 +168,7 @@ class RunningSession:
             await self.link.leave()
             self._missed = self.link.sender.missed
             self.link = None
+        self.unread = self.inbox.transcripts()
         self.inbox.close()
 
     def missed(self) -> list[Event]:

@@ -160,6 +160,13 @@ class BaseLlmConnection(ABC):
         unknown message is left out, and reported once for its kind in a response with `error_code`.
         """
 
+    def rest(self) -> list[LlmResponse]:
+        """What was said and spoken so far and not yielded whole, once nobody receives any more; then it is forgotten.
+
+        Called at the end of every connection, also if the session continues over another one. By default nothing.
+        """
+        return []
+
     @abstractmethod
     async def close(self) -> None:
         """Close the connection: `receive` returns. Closing again does nothing."""

@@ -21,7 +21,7 @@ from newel.models.wire.disconnects import connecting, signed
 from newel.models.wire.service import Service
 from newel.models.wire.sockets import LiveSocket, noting
 from newel_kernel import LlmRequest, LlmResponse
-from newel_types import Content, SpeechConfig
+from newel_types import ActivityEnd, ActivityStart, Content, SpeechConfig
 
 #: How long calls wait in silence for the end of their turn, in seconds: some models want results before they end it.
 _CALL_PATIENCE = 0.3
@@ -72,12 +72,12 @@ class GeminiLiveConnection(SocketConnection):
         ended, lost = False, None
         while not ended:
             try:
-                async with asyncio.timeout(_CALL_PATIENCE if self._reader.has_calls else None):
+                async with asyncio.timeout(_CALL_PATIENCE if self._reader.has_calls else self._reader.order.patience):
                     frame = await self._socket.recv()
             except TimeoutError:
-                responses = self._reader.calls()
+                responses = self._reader.calls() if self._reader.has_calls else self._reader.late()
             except ConnectionLostError as error:
-                responses, ended, lost = self._reader.rest(), True, error
+                responses, ended, lost = self.rest(), True, error
             else:
                 responses = self._read(frame) if isinstance(frame, bytes) else self._last(frame)
                 ended = not isinstance(frame, bytes)
@@ -87,9 +87,23 @@ class GeminiLiveConnection(SocketConnection):
         if lost is not None:
             raise lost
 
+    def rest(self) -> list[LlmResponse]:
+        """See `BaseLlmConnection`."""
+        return self._reader.rest()
+
+    async def send_realtime(self, blob: object) -> None:
+        """See `BaseLlmConnection`."""
+        if not isinstance(blob, ActivityStart | ActivityEnd):
+            self._reader.listens = True
+        await super().send_realtime(blob)
+
+    async def _send_content(self, content: Content, *, partial: bool = False) -> None:
+        self._reader.listens = False  # it answers what is written, or the results of tools
+        await super()._send_content(content, partial=partial)
+
     def _last(self, reason: LlmResponse | None) -> list[LlmResponse]:
         """What is told as nothing more comes, and why it does not."""
-        return [*self._reader.rest(), *([reason] if reason is not None else [])]
+        return [*self.rest(), *([reason] if reason is not None else [])]
 
     def _read(self, frame: bytes) -> list[LlmResponse]:
         try:
@@ -162,7 +176,8 @@ async def opened(live: Live, target: Target, request: LlmRequest) -> AsyncIterat
             entered = await session.__aenter__()
     socket = LiveSocket(sockets[-1], signed(service, sockets), number, target.frame_bytes)
     frames = Frames(service.model, target.dialect)
-    reader = Reader(service.model, entered.session_id, newer=frames.newer)
+    hears = config.get("input_audio_transcription") is not None
+    reader = Reader(service.model, entered.session_id, newer=frames.newer, hears=hears)
     history = bool((config.get("history_config") or {}).get("initial_history_in_client_content"))
     resumption = config.get("session_resumption")
     confirmed = target.confirms and resumption is not None and not resumption.get("transparent")

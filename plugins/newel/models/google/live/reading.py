@@ -5,8 +5,10 @@ from __future__ import annotations
 from base64 import b64decode, urlsafe_b64decode
 
 from newel.models.google.sdk import Json
+from newel.models.wire.playback import Playback
+from newel.models.wire.speech_order import SpeechOrder
 from newel.models.wire.transcripts import Transcript, Words
-from newel_kernel import LlmResponse
+from newel_kernel import LlmResponse, seam
 from newel_types import (
     Blob,
     Content,
@@ -27,15 +29,24 @@ _ACTIVITIES = {
     VadSignalType.VAD_SIGNAL_TYPE_SOS: VoiceActivityType.ACTIVITY_START,
     VadSignalType.VAD_SIGNAL_TYPE_EOS: VoiceActivityType.ACTIVITY_END,
 }
+#: What the user said before an answer, for the order of speech.
+_TURN = "turn"
 
 
 class Reader:
     """The state of a conversation between messages. `newer`: calls are passed on as they come.
 
     Models before Gemini 3 end their turn after calls, which may come one by one; they are passed on as one response.
+    `hears`: what the user says is transcribed, be it after the answer.
     """
 
-    def __init__(self, model: str, session_id: str | None, *, newer: bool) -> None:
+    def __init__(self, model: str, session_id: str | None, *, newer: bool, hears: bool = False) -> None:
+        self.order = SpeechOrder(seam.monotonic, transcribed=hears)
+        #: Whether the client has sent sound, and nothing else, since the last turn.
+        self.listens = False
+        self._answers = False
+        self._was_heard = False
+        self._playback = Playback()
         self._model = model
         self._session_id = session_id
         self._newer = newer
@@ -54,9 +65,10 @@ class Reader:
         """The responses of a message. Raises ValueError (pydantic's, too) if it is malformed."""
         sound = _sound(message)
         if sound is not None:
-            return [LlmResponse(sound, None, self._model)]
+            self._play(sound)
+            return [*self._begun(), LlmResponse(sound, None, self._model)]
         frame = LiveServerMessage.model_validate(message)
-        out: list[LlmResponse] = []
+        out = self._noted(frame)
         if frame.usage_metadata is not None:
             out.append(self._response(usage_metadata=_usage(frame.usage_metadata)))
         if frame.server_content is not None:
@@ -64,7 +76,7 @@ class Reader:
         if frame.tool_call is not None:
             out += self._words.finish()
             self._calls += frame.tool_call.function_calls or ()
-            out += self.calls() if self._newer else ()
+            out += self._called() if self._newer else ()
         if frame.tool_call_cancellation is not None:
             out += self._cancelled(frame.tool_call_cancellation)
         if frame.session_resumption_update is not None:
@@ -73,18 +85,68 @@ class Reader:
             out.append(self._response(voice_activity=activity))
         if frame.go_away is not None:
             out.append(self._response(go_away=frame.go_away))
-        return out
+        return self.order.ordered(out)
 
     def calls(self) -> list[LlmResponse]:
         """The calls that wait, as one response."""
+        return self.order.ordered(self._called())
+
+    def late(self) -> list[LlmResponse]:
+        """What has waited long enough for the words that it answers, after as many of them as came."""
+        words = self._hear_all()
+        return self.order.ordered(words) if words else self.order.give_up()
+
+    def _begun(self) -> list[LlmResponse]:
+        """The model says something: an answer to what the client has sent, if it was sound and is not transcribed.
+
+        It gives what still waits of the turn before.
+        """
+        if self._answers:
+            return []
+        before = self.late() if self.order.patience is not None and self._heard.is_open else []
+        self._answers = True
+        if self.listens and not self._was_heard:
+            self.order.spoke(_TURN)
+            self.order.begun()
+        return before
+
+    def _noted(self, frame: LiveServerMessage) -> list[LlmResponse]:
+        """Note who speaks; it gives what still waits of the turn before."""
+        content = frame.server_content or LiveServerContent()
+        if content.input_transcription is not None:
+            self._was_heard = True
+            self.order.goes_on()
+        answers = frame.tool_call or content.model_turn or content.output_transcription
+        before = self._begun() if answers is not None else []
+        if content.turn_complete:
+            self._answers = self.listens = self._was_heard = False
+        return before
+
+    def _play(self, content: Content) -> None:
+        for part in content.parts or ():
+            blob = part.inline_data
+            if blob is not None and blob.data and (blob.mime_type or "").startswith("audio/"):
+                self._playback.add("", 0, len(blob.data), seam.monotonic())
+
+    def _hear_all(self) -> list[LlmResponse]:
+        """The whole of what the user said, as far as it came."""
+        if words := self._heard.finish():
+            self.order.transcribed(_TURN)
+        return words
+
+    def _called(self) -> list[LlmResponse]:
+        words = self._hear_all()
         calls, self._calls = self._calls, []
         if not calls:
-            return []
-        return [self._response(content=Content(role="model", parts=[Part(function_call=call) for call in calls]))]
+            return words
+        return [
+            *words,
+            self._response(content=Content(role="model", parts=[Part(function_call=call) for call in calls])),
+        ]
 
     def rest(self) -> list[LlmResponse]:
         """What was said and spoken up to the end of the connection; an answer that breaks off is marked as cut."""
-        return [*self._heard.finish(), *(self._spoken.cut(1.0) if self._spoken.is_open else ())]
+        return [*self.late(), *(self._spoken.cut(1.0) if self._spoken.is_open else ())]
 
     def _content(self, content: LiveServerContent, *, called: bool) -> list[LlmResponse]:
         ends = bool(content.turn_complete or content.interrupted or called)
@@ -102,7 +164,7 @@ class Reader:
             out += self._words.finish(**interrupted) or [self._response(**interrupted)]
         if content.turn_complete:
             out += self._words.finish(**interrupted)
-            out += self.calls()
+            out += self._called()
             out.append(self._turn(content, interrupted))
         return out
 
@@ -123,6 +185,7 @@ class Reader:
         pieces: list[Part] = []
         for part in parts:
             if part.inline_data is not None:
+                self._play(Content(parts=[part]))
                 out.append(self._response(content=Content(role="model", parts=[part])))
                 continue
             if part.text is None or self._words.ends_with(part):
@@ -143,17 +206,26 @@ class Reader:
         if input_ is not None:
             if self._newer:  # it is final
                 out += self._heard.finish(input_.text)
+                self.order.transcribed(_TURN)
             else:
                 out += self._heard.piece(input_.text, input_.language_code)
-                out += self._heard.finish() if input_.finished else ()
+                out += self._hear_all() if input_.finished else ()
         if output is not None:
             out += self._spoken.piece(output.text, output.language_code)
             if output.finished and not self._heard.is_open:  # else it waits for the user's words, which came before
                 out += self._spoken.finish()
-        if content.interrupted or content.turn_complete or content.generation_complete:
-            out += self._heard.finish()
+        if content.interrupted:
+            out += self._hear_all()
+            out += self._cut()
+        elif content.turn_complete or content.generation_complete:
+            out += self._hear_all()
             out += self._spoken.finish()
         return out
+
+    def _cut(self) -> list[LlmResponse]:
+        """End an interrupted answer where the user stopped hearing it."""
+        length, position = self._playback.length, self._playback.stop(seam.monotonic())
+        return self._spoken.finish() if position is None else self._spoken.cut(position[2] / length)
 
     def _cancelled(self, cancellation: LiveServerToolCallCancellation) -> list[LlmResponse]:
         """Drop cancelled calls that were not passed on yet; the runtime has to cancel the others."""

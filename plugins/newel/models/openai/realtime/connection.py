@@ -43,24 +43,29 @@ class OpenAIRealtimeConnection(SocketConnection):
 
     async def receive(self) -> AsyncGenerator[LlmResponse, None]:
         """See `BaseLlmConnection`."""
-        ended = False
+        ended, lost = False, None
         while not ended:
             try:
                 frame = await self._frame()
             except TimeoutError:
                 responses = self._reader.order.give_up()
+            except ConnectionLostError as error:
+                responses, ended, lost = self.rest(), True, error
             else:
-                if not isinstance(frame, bytes):  # nothing more comes
-                    for response in (*self._reader.order.give_up(), *((frame,) if frame is not None else ())):
-                        yield response
-                    return
-                responses = self._read(frame)
-            if self._reader.outgoing:
+                ended = not isinstance(frame, bytes)  # nothing more comes
+                responses = self._read(frame) if isinstance(frame, bytes) else [*self.rest(), *filter(None, [frame])]
+            if self._reader.outgoing and not ended:
                 events, self._reader.outgoing = self._reader.outgoing, []
                 await self._send([json.dumps(event) for event in events])
             for response in responses:
                 ended = ended or bool(response.turn_complete)
                 yield response
+        if lost is not None:
+            raise lost
+
+    def rest(self) -> list[LlmResponse]:
+        """See `BaseLlmConnection`."""
+        return self._reader.rest()
 
     async def _frame(self) -> bytes | LlmResponse | None:
         """The next frame; TimeoutError once what is held back has waited long enough."""

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 
 from newel.models.openai.reading import objects, part_of, usage_of
 from newel.models.openai.realtime.session import Manner
-from newel.models.openai.realtime.speech_order import SpeechOrder
 from newel.models.openai.realtime.turns import LATE, Turns
 from newel.models.wire.arguments import MalformedArgumentsError, parse_arguments
 from newel.models.wire.names import Names
+from newel.models.wire.speech_order import SpeechOrder
 from newel.models.wire.transcripts import Transcript, Words
 from newel_kernel import Json, LlmResponse, seam
 from newel_types import Blob, Content, FinishReason, FunctionCall, Part, VoiceActivity, VoiceActivityType
@@ -98,6 +98,13 @@ class Reader:
         self._interrupted = True
         responses = self._cut()
         return [*responses, *(self._words.finish(interrupted=True) or [self._response(interrupted=True)])]
+
+    def rest(self) -> list[LlmResponse]:
+        """What was said and spoken up to the end of the connection; an answer that breaks off is marked as cut."""
+        heard = [whole for transcript in self._inputs.values() for whole in transcript.finish()]
+        self._inputs.clear()
+        spoken = self._output.cut(1.0) if self._output.is_open and self._manner.transcribed else []
+        return [*heard, *self.order.give_up(), *spoken]
 
     def _cut(self) -> list[LlmResponse]:
         heard, self._turns.heard = self._turns.heard, None

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from newel_kernel import LlmResponse
 
-#: How long an answer waits for the transcription of what it answers, in seconds.
+#: How long an answer waits for the transcription of what it answers, and then for each further piece, in seconds.
 PATIENCE = 2.0
+PIECE_PATIENCE = 0.3
 
 
 class SpeechOrder:
@@ -37,6 +38,11 @@ class SpeechOrder:
         """Note that the model begins an answer to all that was said so far."""
         self._answered |= self._said.keys()
 
+    def goes_on(self) -> None:
+        """Note that a piece of what was said has come, and that nobody will say which one is the last."""
+        if self._held:
+            self._end = self._clock() + PIECE_PATIENCE
+
     def transcribed(self, item: str) -> None:
         """Note that there is, or will be, no more of the transcription of an item."""
         self._trusted = True
@@ -52,7 +58,7 @@ class SpeechOrder:
         """Those of `responses` that may be passed on now, with those that had to wait for them."""
         passed: list[LlmResponse] = []
         for response in responses:
-            if response.interrupted:
+            if response.interrupted or not (self._answered or response.input_transcription):
                 passed += self._released()
             if not self._answered or _passes(response):
                 passed.append(response)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newel.models.openai.realtime.speech_order import PATIENCE, SpeechOrder
+from newel.models.wire.speech_order import PATIENCE, PIECE_PATIENCE, SpeechOrder
 from newel_kernel import LlmResponse
 from newel_types import Blob, Content, FunctionCall, Part, Transcription
 
@@ -71,6 +71,26 @@ def test_each_question_stands_before_its_answer(turns: list[tuple[int, bool, boo
     assert places(played.passed) == expected
     assert len(played.passed) == sent
     assert played.passed[-1].turn_complete or played.passed[-1].input_transcription is None
+
+
+def test_what_waited_goes_before_what_came_in_one_message_with_the_words() -> None:
+    played = Played()
+    played.begin(0)
+    played.say(*answer(0, False)[:-1])
+    played.order.transcribed("u0")
+    played.passed += played.order.ordered([heard(0), LlmResponse(turn_complete=True)])
+    assert places(played.passed) == ["question 0", "answer 0"]
+    assert played.passed[-1].turn_complete
+
+
+def test_each_piece_of_the_words_is_waited_for_a_little_longer() -> None:
+    played = Played()
+    played.begin(0)
+    played.order.goes_on()
+    played.say(*answer(0, False))
+    assert played.order.patience == PATIENCE
+    played.order.goes_on()
+    assert played.order.patience == PIECE_PATIENCE
 
 
 def test_sound_and_pieces_do_not_wait() -> None:
