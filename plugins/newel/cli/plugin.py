@@ -50,7 +50,7 @@ COMMANDS = [
         name="keys", load=deferred("newel.cli.keys", "keys"), help="Keep API keys where only their user reads them."
     ),
     Command(name="lock", load=deferred("newel.cli.lock", "lock"), help="Lock the plugins to their current versions."),
-    Command(name="mcp", load=deferred("newel.cli.mcp.group", "mcp"), help="Serve an agent to MCP clients."),
+    Command(name="mcp", load=deferred("newel.cli.mcp.group", "mcp"), help="Look at MCP servers, or serve one."),
     Command(
         name="models",
         load=deferred("newel.cli.models", "models"),

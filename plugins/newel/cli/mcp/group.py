@@ -7,6 +7,10 @@ import click
 from newel_types import deferred
 
 _COMMANDS = {
+    "call": deferred("newel.cli.mcp.servers", "call"),
+    "inspect": deferred("newel.cli.mcp.servers", "inspect"),
+    "list": deferred("newel.cli.mcp.servers", "list_servers"),
+    "pin": deferred("newel.cli.mcp.servers", "pin"),
     "serve": deferred("newel.cli.mcp.serving", "command"),
 }
 
@@ -28,4 +32,4 @@ class McpGroup(click.Group):
 
 @click.command("mcp", cls=McpGroup, no_args_is_help=True)
 def mcp() -> None:
-    """Serve an agent to MCP clients."""
+    """Look at the MCP servers that agents use, and serve an agent to MCP clients."""

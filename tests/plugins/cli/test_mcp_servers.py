@@ -1,0 +1,51 @@
+"""`newel mcp list|inspect|pin|call`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.plugins.cli.conftest import Project
+
+NOTES = f"{sys.executable} -m newel_testkit.notes"
+
+
+def distribution(folder: Path, **more: Any) -> None:
+    server = {"stdio_connection_params": {"server_params": {"command": sys.executable, "args": NOTES.split()[1:]}}}
+    server["stdio_connection_params"]["timeout"] = 30  # type: ignore[assignment]
+    servers = json.dumps({"notes": {**server, **more}})
+    (folder / "newel.yaml").write_text(f"name: office\nextends: standard\nsettings: {{mcp: {{servers: {servers}}}}}\n")
+
+
+def test_the_servers_of_the_settings_are_listed_and_looked_at(project: Project) -> None:
+    distribution(project.path)
+    listed = json.loads(project.newel("mcp", "list").stdout)
+    assert [one["name"] for one in listed] == ["notes"]
+    found = json.loads(project.newel("mcp", "inspect", "notes").stdout)
+    assert [one["name"] for one in found["tools"]] == ["add_note", "read_notes"]
+    assert found["resources"] == ["first"]
+    assert found["prompts"] == ["tidy"]
+    pins = json.loads(project.newel("mcp", "pin", "notes").stdout)["pins"]
+    assert pins == {one["name"]: one["digest"] for one in found["tools"]}
+
+
+def test_a_tool_is_called_by_a_command_line(project: Project) -> None:
+    result = project.newel("mcp", "call", NOTES, "add_note", '{"text": "tea"}')
+    assert json.loads(result.stdout)["structuredContent"] == {"result": 1}
+    assert project.newel("mcp", "call", NOTES, "add_note", "{}").exit_code == 1
+
+
+def test_what_is_wrong_is_said(project: Project) -> None:
+    distribution(project.path)
+    for words, arguments in {
+        "no MCP server 'note'; did you mean 'notes'": ("inspect", "note"),
+        "the arguments are not JSON": ("call", "notes", "add_note", "{"),
+        "must be a JSON object": ("call", "notes", "add_note", "[]"),
+        "cannot be reached": ("inspect", "/no/such/command"),
+    }.items():
+        result = project.process("mcp", *arguments)
+        assert result.returncode != 0
+        assert words in result.stderr
+        assert "Traceback" not in result.stderr
