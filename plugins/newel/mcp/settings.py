@@ -22,7 +22,8 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
     max_message_bytes: int = Field(default=16_777_216, ge=65_536)
     #: ``auto``: the protocol of 2026-07-28 wherever the server speaks it, else a handshake as of 2025-11-25 and before.
     #: ``handshake``: the other way round. Null: ``auto`` with a process, whose end is the end of its session in any
-    #: case, and ``handshake`` over HTTP: its sessions are ended when they are not used any more.
+    #: case, and ``handshake`` over HTTP, whose sessions are ended when they are not used any more, and with callbacks
+    #: for questions and samplings, which most servers can call in that era only.
     protocol: Literal["handshake", "auto"] | None = None
     #: Servers by name, each with the arguments of a toolset in an agent file (such as ``stdio_server_params``). Agent
     #: files and `newel mcp` name them; other commands than these an agent file may not start.

@@ -13,18 +13,16 @@ from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     CONNECTION_CLOSED,
-    CallToolRequest,
-    CallToolRequestParams,
     CallToolResult,
-    InputRequiredResult,
     ListToolsResult,
     PaginatedRequestParams,
     ToolListChangedNotification,
 )
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from newel.auth.secrecy import LEAST
 from newel.connections.owned import ConnectionEndedError, Owned, leaf
+from newel.mcp.client import inputs
 from newel.mcp.client.session import REPLY, Reply, Target, make_error_output, opened
 from newel.mcp.definitions import Definition
 from newel.mcp.errors import (
@@ -49,7 +47,6 @@ MOST_PAGES, MOST_TOOLS = 100, 2_000
 _REASON = 1.0
 #: How the SDK says that a connection has ended; a server may send the same code.
 _ENDS = ("Connection closed", "SSE stream")
-_RESULT: TypeAdapter[CallToolResult | InputRequiredResult] = TypeAdapter(CallToolResult | InputRequiredResult)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,13 +129,7 @@ class Connection:
         except Exception as error:
             raise self._unreachable(error) from error
 
-    async def call(
-        self,
-        name: str,
-        arguments: Json,
-        on_progress: ProgressFnT | None = None,
-        **more: Any,
-    ) -> CallToolResult | InputRequiredResult:
+    async def call(self, name: str, arguments: Json, on_progress: ProgressFnT | None = None) -> CallToolResult:
         """The result of a tool; raises an McpError if there is none."""
         limit = _Limit(call_seconds(self._params), max(self._settings.max_seconds, call_seconds(self._params)))
 
@@ -147,9 +138,8 @@ class Connection:
             if on_progress is not None:
                 await on_progress(progress, total, message)
 
-        async def work(session: ClientSession) -> CallToolResult | InputRequiredResult:
-            request = CallToolRequest(params=CallToolRequestParams(name=name, arguments=arguments, **more))
-            return await session.send_request(request, _RESULT, progress_callback=beat)
+        async def work(session: ClientSession) -> CallToolResult:
+            return await inputs.call(session, name, arguments, beat)
 
         return await self.request(work, f"the tool {one_line(name, 80)!r}", limit)
 

@@ -133,8 +133,9 @@ async def _note(response: httpx2.Response) -> None:
 
 async def _agree(session: ClientSession, target: Target) -> None:
     """Agree upon a version of the protocol, of either era; a server is asked for the other one if it has only that."""
-    stdio = isinstance(target.params, StdioConnectionParams)
-    if target.settings.protocol == "auto" or (stdio and target.settings.protocol is None):
+    asked = target.callbacks.keys() & {"elicitation_callback", "sampling_callback"}  # within a call only in the old era
+    stateless_first = isinstance(target.params, StdioConnectionParams) and not asked
+    if target.settings.protocol == "auto" or (stateless_first and target.settings.protocol is None):
         with suppress(MCPError, TimeoutError, ValidationError):
             async with asyncio.timeout(min(_PROBE, target.params.timeout / 3)):  # some servers ignore what is new
                 await session.discover()

@@ -83,6 +83,17 @@ async def slow(seconds: float, key: str, ctx: Context[Any, Any]) -> str:
     return key
 
 
+class Wanted(BaseModel):
+    size: str
+
+
+@server.tool()
+async def order(item: str, ctx: Context[Any, Any]) -> str:
+    """Asks for the size."""
+    answer = await ctx.elicit(f"Which size of {item}?", Wanted)
+    return f"{answer.action} {answer.data.size if answer.action == 'accept' else ''}".strip()
+
+
 @server.tool()
 async def grow(ctx: Context[Any, Any]) -> str:
     """Adds a tool."""

@@ -116,7 +116,27 @@ def greet(call_id: Any, params: dict[str, Any]) -> None:
         send(id=call_id, result={**about, "serverInfo": {"name": "raw", "version": "1"}, "instructions": "Plain."})
 
 
-def main() -> None:
+def stateless(method: str, call_id: Any, params: dict[str, Any]) -> bool:
+    """Answer as a server of the new era that asks before it gives a result; whether there was an answer."""
+    about: dict[str, Any] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+    if method == "server/discover":
+        send(id=call_id, result={**about, "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}})
+    elif method == "tools/list":
+        send(id=call_id, result={**about, "tools": [tool("echo")]})
+    elif method == "tools/call" and "inputResponses" in params:
+        text = json.dumps([params["inputResponses"], params["requestState"]])
+        send(id=call_id, result={"resultType": "complete", "content": [{"type": "text", "text": text}]})
+    elif method == "tools/call":
+        schema = {"type": "object", "properties": {"size": {"type": "string"}}}
+        question = {"mode": "form", "message": "Which size?", "requestedSchema": schema}
+        asked = {"q": {"method": "elicitation/create", "params": question}}
+        send(id=call_id, result={"resultType": "input_required", "inputRequests": asked, "requestState": "s1"})
+    else:
+        return False
+    return True
+
+
+def main() -> None:  # noqa: C901 - one branch for each method
     global lists
     if MODE == "family":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -130,7 +150,9 @@ def main() -> None:
         note(f"{method} {params.get('name', '')}".strip())
         if call_id is None or method is None:
             continue
-        if method == "initialize":
+        if MODE == "asks" and stateless(method, call_id, params):
+            continue
+        if method == "initialize" and MODE != "asks":
             greet(call_id, params)
         elif method == "tools/list":
             lists += 1
