@@ -13,7 +13,7 @@ from tests.plugins.mcp.talks import Make, Talk, call, in_a_loop
 
 from newel.agents import LlmAgent, McpInstructionProvider
 from newel.files import load_agent
-from newel.mcp import StdioConnectionParams
+from newel.mcp import McpToolset, StdioConnectionParams
 from newel.models.scripted import ScriptedModel
 from newel.runners import InMemoryRunner
 from newel.tools.load_mcp_resource_tool import LoadMcpResourceTool
@@ -134,3 +134,29 @@ def test_an_agent_file_starts_only_commands_that_the_operator_lists(
     assert load(tmp_path, "stdio_server_params", GOOD).tools[0].tool_filter == ["echo"]
     url = {"url": "https://example.com/mcp"}
     assert load(tmp_path, "streamable_http_connection_params", url).tools[0].connection_params.url == url["url"]
+
+
+def test_a_key_in_an_agent_file_has_its_own_scheme() -> None:
+    from newel.mcp.toolset_config import parsed
+    from newel_types import APIKey
+
+    scheme = {"type": "apiKey", "in": "header", "name": "x-key"}
+    params = {"url": "https://example.com/mcp"}
+    made = parsed({"streamable_http_connection_params": params, "auth_scheme": scheme}, "a file")
+    config = McpToolset(**made.arguments()).get_auth_config()
+    assert config is not None
+    assert isinstance(config.auth_scheme, APIKey)
+
+
+def test_a_function_becomes_a_tool_of_the_sdk() -> None:
+    from newel.tools import FunctionTool
+    from newel.tools.mcp_tool import adk_to_mcp_tool_type
+
+    def add(first: int, second: int = 1) -> int:
+        """Add."""
+        return first + second
+
+    made = adk_to_mcp_tool_type(FunctionTool(add))
+    assert (made.name, made.description) == ("add", "Add.")
+    assert made.input_schema["required"] == ["first"]
+    assert made.input_schema["properties"]["second"]["type"] == "integer"

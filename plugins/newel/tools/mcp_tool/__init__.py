@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 from newel_types import lazy_exports
 
 if TYPE_CHECKING:
+    from newel.mcp.conversion import gemini_to_json_schema as gemini_to_json_schema
+    from newel.mcp.conversion import mcp_tool_of
     from newel.mcp.parameters import SseConnectionParams as SseConnectionParams
     from newel.mcp.parameters import StdioConnectionParams as StdioConnectionParams
     from newel.mcp.parameters import StreamableHTTPConnectionParams as StreamableHTTPConnectionParams
     from newel.mcp.tool import McpTool as McpTool
     from newel.mcp.toolset import McpToolset as McpToolset
 
+    adk_to_mcp_tool_type = mcp_tool_of
     MCPTool = McpTool
     MCPToolset = McpToolset
 
@@ -24,6 +27,8 @@ _WHERE = {
     "SseConnectionParams": "newel.mcp.parameters",
     "StdioConnectionParams": "newel.mcp.parameters",
     "StreamableHTTPConnectionParams": "newel.mcp.parameters",
+    "adk_to_mcp_tool_type": "newel.mcp.conversion:mcp_tool_of",
+    "gemini_to_json_schema": "newel.mcp.conversion",
 }
 
 __getattr__, __dir__ = lazy_exports(__name__, _WHERE)
