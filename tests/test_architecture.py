@@ -22,7 +22,7 @@ PACKAGES = {name: ROOT / "kernel" / name for name in ("newel_types", "newel_kern
 PLUGINS = ROOT / "plugins" / "newel"
 CONTRIB = ROOT / "contrib"
 FOLDERS = [*PACKAGES.values(), PLUGINS, CONTRIB]
-SDKS = ("anthropic", "google.genai", "litellm", "openai", "sqlalchemy", "starlette")
+SDKS = ("anthropic", "google.genai", "jsonschema", "litellm", "mcp", "openai", "sqlalchemy", "starlette")
 #: What each package may import besides the standard library and itself.
 NEEDS = {
     "newel_types": {"pydantic", "pydantic_core"},
