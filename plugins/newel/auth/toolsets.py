@@ -41,8 +41,8 @@ async def resolve_toolsets(ctx: InvocationContext) -> Sequence[Event] | None:
         if request is None and isinstance(toolset, Prepared):
             context = Context(full_invocation(ctx))
             request = await _missing(toolset, ctx) if await toolset.__newel_prepare__(context) else None
-            if context.touched_actions is not None:
-                notes.append(_note(ctx, context.touched_actions))
+            if (actions := context.touched_actions) is not None and actions.state_delta:
+                notes.append(_note(ctx, actions))
         if request is None:
             continue
         if request.credential_key in _asked(ctx):

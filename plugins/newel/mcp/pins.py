@@ -75,7 +75,7 @@ def key_of(identity: str) -> str:
 
 def pins_in(context: Any, key: str) -> Pins:
     """The pins of a server, by the names of tools."""
-    found = context.state.get(key) if context is not None else None
+    found = context.session.state.get(key) if context is not None else None  # read only: `state` would copy it
     return found if isinstance(found, Mapping) else {}
 
 

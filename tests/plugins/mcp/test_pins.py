@@ -100,6 +100,19 @@ async def test_with_pins_no_other_tool_is_used(stdio: Make, tmp_path: Path, capl
 
 
 @in_a_loop
+async def test_the_first_sight_is_noted_once(stdio: Make) -> None:
+    toolset = stdio("raw", "plain")
+    talk = Talk([toolset], call("echo", text="x"), call("echo", text="y"))
+    events = await talk.say()
+    notes = [event for event in events if event.actions.state_delta]
+    assert [list(event.actions.state_delta) for event in notes] == [[toolset._pins_key]]
+    assert len(events) == 1 + 2 * 2 + 1
+    await Talk([toolset], runner=talk.runner).say()
+    assert not [e for e in await Talk([toolset], runner=talk.runner).say() if e.actions.state_delta]
+    await toolset.close()
+
+
+@in_a_loop
 async def test_the_recorded_behaviour_pins_nothing(stdio: Make) -> None:
     toolset = stdio("raw", "plain")
     talk = Talk([toolset], call("echo", text="x"), distribution="adk")
