@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import hashlib
+import json
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,7 +22,7 @@ from newel.code_executors.code_execution_utils import CodeExecutionUtils, file_b
 from newel.code_executors.code_executor_context import CodeExecutorContext
 from newel.contexts.context import Context
 from newel.contexts.invocation_context import full_invocation
-from newel_kernel import Event, FeatureUnavailableError, InvocationContext, Json, Key
+from newel_kernel import Event, FeatureUnavailableError, InvocationContext, Json, Key, Session
 from newel_types import Content, Part
 
 #: The result of a call, or the error that it raised.
@@ -29,6 +31,14 @@ Outcome: TypeAlias = tuple[object, BaseException | None]
 _GRACE = 5.0
 #: The input files and the results of an invocation.
 _SCRATCH = Key[Json]("code execution", dict)
+#: How the ids of environments begin that newel chose.
+_OWN = "newel-"
+
+
+def environment_of(session: Session) -> str:
+    """The id of a session's stateful environment: a session's own id is unique for one user of one app alone."""
+    ids = json.dumps([session.app_name, session.user_id, session.id])
+    return _OWN + hashlib.sha256(ids.encode()).hexdigest()[:48]
 
 
 class Execution:
@@ -78,9 +88,12 @@ class Execution:
     def _execution_id(self) -> str | None:
         if not self._executor.stateful:
             return None
-        if not self.context.get_execution_id():
-            self.context.set_execution_id(self._ctx.session.id)
-        return self.context.get_execution_id()
+        given, own = self.context.get_execution_id(), environment_of(self._ctx.session)
+        if given and not given.startswith(_OWN) and given != self._ctx.session.id:  # the former one
+            return given  # set by a callback of the app
+        if given != own:  # none yet, or that of the session of which this one is a fork
+            self.context.set_execution_id(own)
+        return own
 
     async def _attempt(self, request: CodeExecutionInput) -> CodeExecutionResult:
         kind = type(self._executor).__name__

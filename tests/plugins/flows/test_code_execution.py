@@ -21,6 +21,8 @@ from newel.code_executors import (
     SandboxCodeExecutor,
 )
 from newel.models import ModelCapabilities
+from newel.runners import Runner
+from newel.sessions import InMemorySessionService
 from newel.testing import Conversation, ScriptedModel
 from newel_kernel import (
     ConfigurationError,
@@ -290,8 +292,35 @@ class TestState:
         talk = Talk(executor, BLOCK, "done", BLOCK, "done")
         talk.say("go")
         talk.say("go")
-        assert [given.execution_id for given in executor._given] == ["s", "s"]
-        assert talk.state["_code_execution_context"] == {"execution_session_id": "s"}
+        first, second = [given.execution_id for given in executor._given]
+        assert first == second
+        assert talk.state["_code_execution_context"] == {"execution_session_id": first}
+
+    def test_environments_of_two_owners_and_of_a_fork_are_never_one(self) -> None:
+        async def main() -> None:
+            executor, store = Recording(OK, stateful=True), InMemorySessionService()
+            model = ScriptedModel([BLOCK, "done"] * 5)
+            agent = LlmAgent(name="coder", model=model, code_executor=executor)
+            places = [("app", "ann", "s"), ("app", "bob", "s"), ("other", "ann", "s"), ("app", "ann", "fork")]
+            for app, user, session in places:
+                runner = Runner(app_name=app, agent=agent, session_service=store, auto_create_session=True)
+                if session == "fork":
+                    await runner.fork_session(user_id=user, session_id="s", new_session_id=session)
+                async for _ in runner.run_async(user_id=user, session_id=session, new_message="go"):
+                    pass
+            assert len({given.execution_id for given in executor._given}) == len(places)
+            again = Runner(app_name="app", agent=agent, session_service=store)
+            async for _ in again.run_async(user_id="bob", session_id="s", new_message="go"):
+                pass
+            assert executor._given[-1].execution_id == executor._given[1].execution_id
+
+        asyncio.run(main())
+
+    def test_an_id_that_the_app_has_set_stays(self) -> None:
+        executor = Recording(OK, stateful=True)
+        talk = Talk(executor, BLOCK, "done")
+        talk.say("go", state_delta={"_code_execution_context": {"execution_session_id": "mine"}})
+        assert executor._given[0].execution_id == "mine"
 
     def test_the_sandbox_keeps_variables_apart_by_user(self) -> None:
         set_it, read_it = "```python\nx = 5\n```", "```python\nprint(x)\n```"
