@@ -83,9 +83,10 @@ class IsolatedResult:
     message: a text, or data if the agent has an output schema. That message is marked as the output.
     """
 
-    __slots__ = ("_answers_once", "_schema", "value")
+    __slots__ = ("_answers_once", "_as_models", "_schema", "value")
 
-    def __init__(self, agent: BaseAgent) -> None:
+    def __init__(self, agent: BaseAgent, *, as_models: bool = False) -> None:
+        self._as_models = as_models
         self._answers_once = getattr(agent, "mode", "") in (None, "single_turn")  # other kinds of agents have no mode
         self._schema = getattr(agent, "output_schema", None)
         self.value: object = None
@@ -99,7 +100,7 @@ class IsolatedResult:
             if self._schema is None:
                 self.value = text
             else:
-                self.value = validated(self._schema, text) if text.strip() else None
+                self.value = validated(self._schema, text, as_model=self._as_models) if text.strip() else None
 
 
 def finishes(agent: BaseAgent, event: Event) -> bool:

@@ -52,6 +52,7 @@ class SetModelResponseTool(BaseTool):
                 return {"error": f"the response does not fit the schema: {problems_of(error)}"}
             answer = GivenAnswer(value, plain_answer(self._adapter, parsed))
             tool_context.get_invocation_context().stash[GIVEN_ANSWERS][tool_context.function_call_id] = answer
-            value = self._adapter.dump_python(parsed, mode="json", exclude_none=isinstance(parsed, BaseModel))
+            no_none = isinstance(parsed, BaseModel)
+            value = self._adapter.dump_python(parsed, mode="json", by_alias=True, exclude_none=no_none)
         tool_context.actions.set_model_response = value
         return value

@@ -81,14 +81,16 @@ GIVEN_ANSWERS: Key[dict[str | None, GivenAnswer]] = Key("answers that were given
 VALID_ANSWERS: Key[dict[str, object]] = Key("valid answers", dict)
 
 
-def validated(schema: Any, text: str) -> object:
+def validated(schema: Any, text: str, *, as_model: bool = False) -> object:
     """`text`, which a model wrote, as plain data that fits `schema` (a pydantic class, a type, a schema dict).
+
+    With `as_model`, what a pydantic class has validated is the model itself.
 
     A byte-order mark, a block of reasoning, a code fence and sentences around the JSON are left out. Raises
     OutputSchemaError if nothing in it fits, or several values do.
     """
     answer = _without_reasoning(text)
-    read = _reader(schema)
+    read = _reader(schema, as_model=as_model)
     try:
         return read(answer)
     except ValueError as error:
@@ -129,7 +131,7 @@ def _is_model(schema: object) -> bool:
     return isinstance(schema, type) and issubclass(schema, BaseModel)
 
 
-def _reader(schema: Any) -> Callable[[str], object]:
+def _reader(schema: Any, *, as_model: bool) -> Callable[[str], object]:
     if isinstance(schema, dict) or (hasattr(schema, "model_dump") and not _is_model(schema)):
         fields = schema if isinstance(schema, dict) else {}
         return lambda text: _fits_dict(fields, json.loads(text))
@@ -137,7 +139,8 @@ def _reader(schema: Any) -> Callable[[str], object]:
 
     def read(text: str) -> object:
         try:
-            return plain_answer(adapter, adapter.validate_json(text))
+            parsed = adapter.validate_json(text)
+            return parsed if as_model and isinstance(parsed, BaseModel) else plain_answer(adapter, parsed)
         except ValidationError:
             if not _takes_text(adapter):
                 raise

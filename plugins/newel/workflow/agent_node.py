@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
+from pydantic import BaseModel
+
 from newel.agents.isolation import IsolatedResult, finishes, run_isolated
 from newel.workflow._base_node import BaseNode
+from newel.workflow.coercion import ModelData
 from newel.workflow.context import Run
 from newel_kernel import BaseAgent, Event, InvocationContext
 
@@ -57,12 +60,12 @@ class AgentNode(BaseNode):
 
     def __newel_recall__(self, event: Event, path: str) -> object:
         """The output that a committed message stands for."""
-        answer = IsolatedResult(self.agent)
+        answer = IsolatedResult(self.agent, as_models=True)
         answer.see(event.model_copy())
-        return answer.value
+        return _carried(answer.value)
 
     async def __newel_events__(self, run: Run) -> AsyncGenerator[Event, None]:
-        answer = IsolatedResult(self.agent)
+        answer = IsolatedResult(self.agent, as_models=True)
         async with aclosing(self._running(run)) as events:
             async for event in events:
                 if _is_note(event) and self._is_idle(run, event):
@@ -83,7 +86,7 @@ class AgentNode(BaseNode):
         if not self._isolated:
             return event.output
         answer.see(event)
-        return answer.value
+        return _carried(answer.value)
 
     def _note(self, run: Run, event: Event) -> None:
         """Update the run by `event`."""
@@ -126,6 +129,11 @@ class AgentNode(BaseNode):
             # Every invocation has runs of that path: what an earlier one said in the scope is not for this one.
             since = len(ctx.session.events) if since is None else since
         return run_isolated(self.agent, ctx, value, branch=place.branch, isolation_scope=scope, since=since)
+
+
+def _carried(answer: object) -> object:
+    """An answer as it goes to the next node: a model that was validated keeps itself, and is not validated again."""
+    return ModelData(answer, with_none=False) if isinstance(answer, BaseModel) else answer
 
 
 async def _own(events: AsyncGenerator[Event, None], ctx: InvocationContext) -> AsyncGenerator[Event, None]:

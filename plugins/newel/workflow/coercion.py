@@ -64,15 +64,16 @@ class ModelData(dict[str, Any]):
     Who asks for the model's class gets the model: it was validated when it was made.
     """
 
-    __slots__ = ("model",)
+    __slots__ = ("_with_none", "model")
 
-    def __init__(self, model: BaseModel) -> None:
-        super().__init__(model.model_dump(by_alias=True))
+    def __init__(self, model: BaseModel, *, with_none: bool = True) -> None:
+        super().__init__(model.model_dump(by_alias=True, exclude_none=not with_none))
         self.model = model
+        self._with_none = with_none
 
     def own(self, kind: type) -> BaseModel | None:
         """A copy of the model, if it is a `kind` and the data has not been changed since."""
-        if isinstance(self.model, kind) and self == self.model.model_dump(by_alias=True):
+        if isinstance(self.model, kind) and self == ModelData(self.model, with_none=self._with_none):
             return self.model.model_copy(deep=True)
         return None
 
