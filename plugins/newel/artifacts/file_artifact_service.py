@@ -19,7 +19,7 @@ from pathlib import Path
 
 from newel.artifacts.base_artifact_service import ArtifactVersion
 from newel.artifacts.contract import ArtifactStore, StoredVersion
-from newel.artifacts.stored_part import as_json, as_metadata, as_part, is_blank, mime_type, named, scope_of
+from newel.artifacts.stored_part import as_json, as_metadata, as_part, is_withdrawn, mime_type, named, scope_of
 from newel_kernel import ConfigurationError, Json, seam
 from newel_types import Part
 
@@ -229,7 +229,7 @@ class FileArtifactService(ArtifactStore):
         part: Part = Part.model_validate(stored["part"])
         if part.inline_data is not None:
             part.inline_data.data = self._inside(path / _DATA).read_bytes()
-        return None if is_blank(part) else part
+        return None if is_withdrawn(part) else part
 
     def _version(self, folder: Path, version: int | None) -> ArtifactVersion | None:
         entry = self._read(folder, version)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from newel.artifacts.base_artifact_service import ArtifactVersion
 from newel.artifacts.contract import ArtifactStore, StoredVersion
-from newel.artifacts.stored_part import as_metadata, as_part, is_blank, mime_type, scope_of
+from newel.artifacts.stored_part import as_metadata, as_part, is_withdrawn, mime_type, scope_of
 from newel_kernel import Json
 from newel_types import Part
 
@@ -57,7 +57,7 @@ class InMemoryArtifactService(ArtifactStore):
     ) -> Part | None:
         """A copy of a version, or None."""
         entry = self._entry(self._key(app_name, user_id, session_id, filename), version)
-        return None if entry is None or is_blank(entry[0]) else entry[0].model_copy(deep=True)
+        return None if entry is None or is_withdrawn(entry[0]) else entry[0].model_copy(deep=True)
 
     async def list_artifact_keys(self, *, app_name: str, user_id: str, session_id: str | None = None) -> list[str]:
         """The names of the session's and of the user's artifacts."""

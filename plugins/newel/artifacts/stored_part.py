@@ -8,10 +8,12 @@ import re
 from collections.abc import Mapping
 
 from newel_kernel import ConfigurationError, Json
-from newel_types import Part, coerce
+from newel_types import Blob, Part, coerce
 
 USER_SCOPE = "user:"
 _MOST_CHARACTERS = 1024
+#: The type of an empty file that stands for no artifact, as google-adk writes it.
+_WITHDRAWN = "application/octet-stream"
 
 
 def scope_of(filename: str, session_id: str | None) -> str | None:
@@ -92,8 +94,14 @@ def mime_type(part: Part) -> str | None:
     return "text/plain"
 
 
-def is_blank(part: Part) -> bool:
-    """Whether a part is empty. Saving an empty part withdraws an artifact: loading it gives None."""
-    if part.inline_data is not None:
-        return not part.inline_data.data
-    return not part.text and part.file_data is None
+def withdrawn() -> Part:
+    """What a rewind saves for an artifact that did not exist: loading it gives None."""
+    return Part(inline_data=Blob(mime_type=_WITHDRAWN, data=b""))
+
+
+def is_withdrawn(part: Part) -> bool:
+    """Whether a part stands for no artifact. An empty text and an empty file of another type are artifacts."""
+    blob = part.inline_data
+    if blob is not None:
+        return not blob.data and blob.mime_type == _WITHDRAWN
+    return part.text is None and part.file_data is None

@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
 from newel.artifacts.contract import ArtifactStore
+from newel.artifacts.stored_part import withdrawn
 from newel.sessions.artifact_references import referred_versions
 from newel.sessions.contract import SessionStore
 from newel_kernel import ConfigurationError, Event, Json, Session, SessionNotFoundError, brief
-from newel_types import Part
 
 
 async def fork_session(
@@ -83,9 +83,9 @@ async def _copy_versions(store: ArtifactStore, old: Json, new: Json, numbers: Co
     """Copy versions of an artifact under their numbers. Stores number in order, so empty ones fill the gaps first."""
     fillers = []
     for number in range(max(numbers) + 1):
-        part, metadata = Part(text=""), None
+        part, metadata = withdrawn(), None
         if number in numbers:
-            part = await store.load_artifact(**old, version=number) or part  # else it is blank, as in the source
+            part = await store.load_artifact(**old, version=number) or part  # else withdrawn, as in the source
             entry = await store.get_artifact_version(**old, version=number)
             metadata = entry.custom_metadata if entry is not None else None
         else:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from newel.artifacts.base_artifact_service import BaseArtifactService
+from newel.artifacts.stored_part import withdrawn
 from newel.sessions.forks import undoing
 from newel_kernel import ConfigurationError, Event, EventActions, Json, Log, Session, brief, new_invocation_id
-from newel_types import Blob, Part
 
 State: TypeAlias = Json
 
@@ -51,8 +51,7 @@ async def _restore(
             "filename": name,
         }
         part = await artifacts.load_artifact(**where, version=then[name]) if name in then else None
-        nothing = Part(inline_data=Blob(mime_type="application/octet-stream", data=b""))
-        delta[name] = await artifacts.save_artifact(**where, artifact=part or nothing)
+        delta[name] = await artifacts.save_artifact(**where, artifact=withdrawn() if part is None else part)
     return delta
 
 

@@ -39,7 +39,7 @@ class SharesParts(InMemoryArtifactService):
     [
         (CountsFromOne, {"versions_count_from_zero", "concurrent_saves_have_numbers_of_their_own"}),
         (LosesTheUser, {"a_session_goes_with_its_artifacts"}),
-        (SharesParts, {"parts_are_the_callers", "a_blank_version_is_no_artifact"}),
+        (SharesParts, {"parts_are_the_callers", "a_withdrawn_version_is_no_artifact"}),
     ],
 )
 def test_a_faulty_store_is_told_what_is_wrong(store: type[InMemoryArtifactService], failing: set[str]) -> None:

@@ -25,7 +25,7 @@ from newel.artifacts.objects.keys import (
     segment_of,
     version_of,
 )
-from newel.artifacts.stored_part import as_json, as_metadata, as_part, is_blank, mime_type, named, scope_of
+from newel.artifacts.stored_part import as_json, as_metadata, as_part, is_withdrawn, mime_type, named, scope_of
 from newel_kernel import ConfigurationError, Json, seam
 from newel_types import Part
 
@@ -109,7 +109,7 @@ class ObjectArtifactService(ArtifactStore):
                 f"{self._bucket.uri(record['data'])} is damaged: it has {len(data)} of {record['size']} bytes"
             )
         part = _joined(Part.model_validate(record["part"]), data)
-        return None if is_blank(part) else part
+        return None if is_withdrawn(part) else part
 
     async def list_artifact_keys(self, *, app_name: str, user_id: str, session_id: str | None = None) -> list[str]:
         """The names of the session's and of the user's artifacts."""

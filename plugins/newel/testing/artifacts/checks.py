@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+from newel.artifacts.stored_part import withdrawn
 from newel.testing.artifacts.place import ArtifactPlace, binary
 from newel.testing.sessions.place import refused, same
 from newel_kernel import ConfigurationError
-from newel_types import FileData, FunctionCall, Part
+from newel_types import Blob, FileData, FunctionCall, Part
 
 _FAR = 4e9
 _NAMES = (
@@ -108,13 +109,20 @@ async def parts_are_the_callers(place: ArtifactPlace) -> None:
     same(await store.load_artifact(**where, filename="a"), Part(text="kept"))
 
 
-async def a_blank_version_is_no_artifact(place: ArtifactPlace) -> None:
+async def a_withdrawn_version_is_no_artifact(place: ArtifactPlace) -> None:
     """A rewind saves such a version if an artifact did not exist."""
     store, where = place.service(), place.at()
-    for part in (binary(b""), Part(text="")):
-        await store.save_artifact(**where, filename="a", artifact=Part(text="x"))
+    await store.save_artifact(**where, filename="a", artifact=Part(text="x"))
+    await store.save_artifact(**where, filename="a", artifact=withdrawn())
+    same(await store.load_artifact(**where, filename="a"), None)
+
+
+async def an_empty_artifact_comes_back(place: ArtifactPlace) -> None:
+    """An empty text, and an empty file."""
+    store, where = place.service(), place.at()
+    for part in (Part(text=""), Part(inline_data=Blob(mime_type="text/csv", data=b""))):
         await store.save_artifact(**where, filename="a", artifact=part)
-        same(await store.load_artifact(**where, filename="a"), None)
+        same(await store.load_artifact(**where, filename="a"), part)
 
 
 async def what_cannot_be_kept_is_refused(place: ArtifactPlace) -> None:
@@ -244,7 +252,8 @@ CHECKS = {
         a_part_comes_back_as_it_was,
         a_large_artifact_comes_back,
         parts_are_the_callers,
-        a_blank_version_is_no_artifact,
+        a_withdrawn_version_is_no_artifact,
+        an_empty_artifact_comes_back,
         what_cannot_be_kept_is_refused,
         names_that_lead_elsewhere_are_refused,
         any_other_name_will_do,
