@@ -11,7 +11,7 @@ from newel.contexts.context import full
 from newel.mcp import media
 from newel.mcp.access import Access, HeaderProvider
 from newel.mcp.definitions import Definition
-from newel.mcp.errors import McpUnauthorizedError, McpUnreachableError
+from newel.mcp.errors import McpLostError, McpUnauthorizedError, McpUnreachableError
 from newel.mcp.names import fitted
 from newel.mcp.parameters import identity
 from newel.mcp.pins import Doubt, Pins, doubts, key_of, pin, pins_in, unseen
@@ -35,6 +35,8 @@ _log = logging.getLogger("newel.mcp")
 _MOST_KEPT = 64
 #: Seconds before an optional server that could not be reached is tried again.
 _PAUSE = 30.0
+#: How often a request that only reads is made before its server counts as lost.
+_ATTEMPTS = 3
 
 
 class McpToolset(BaseToolset, Resources):
@@ -166,14 +168,19 @@ class McpToolset(BaseToolset, Resources):
         await self._manager.close()
 
     async def _list(self, context: ReadonlyContext | None) -> Listing:
-        headers = await self._access.headers(context)
-        async with self._manager.lease(headers, settings_of(context)) as connection:
-            return await connection.tools(self.tool_list_cache_ttl_seconds)
+        listing: Listing = await self._connected(context, lambda one: one.tools(self.tool_list_cache_ttl_seconds))
+        return listing
 
     async def _connected(self, context: ReadonlyContext | None, work: Any) -> Any:
+        """The result of `work`, which only reads: in a new session if another one's call has ended this one."""
         headers = await self._access.headers(context)
-        async with self._manager.lease(headers, settings_of(context)) as connection:
-            return await work(connection)
+        for _ in range(_ATTEMPTS):
+            try:
+                async with self._manager.lease(headers, settings_of(context)) as connection:
+                    return await work(connection)
+            except McpLostError as error:
+                lost = error
+        raise McpUnreachableError(str(lost)) from lost
 
     def _is_skipped(self) -> bool:
         return not self.required and self._next_try > time.monotonic()
