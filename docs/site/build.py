@@ -32,9 +32,10 @@ _LINK = re.compile(r"\[([^\]]+)\]\((\.\./[^)\s]+)\)")
 
 def write_reference() -> None:
     """Write the listings to docs, and remove those of what there is no more."""
+    pages = listings.pages()  # before anything is removed: what does not compose has none
     for path in (DOCS / listings.KINDS).glob("*.md"):
         path.unlink()
-    for name, text in listings.pages().items():
+    for name, text in pages.items():
         write(DOCS / name, text)
 
 
