@@ -51,6 +51,17 @@ def code_of(names: list[str]) -> Shape:
     return any_of(name, mapping(["name"], name=name, args=ref("arguments")))
 
 
+_SEARCHED: Shape = {
+    "description": "Tools that the model is not told of until it searches for them.",
+    **mapping(
+        ["search"],
+        search=several(ref("tool")),
+        most={"type": "integer", "minimum": 1, "description": "How many tools a search finds; by default 5."},
+        name={"type": "string", "description": "The name of the search; by default search_tools."},
+    ),
+}
+
+
 def refinable(tool: Shape) -> Shape:
     """A tool, alone or with further settings."""
     texts = {key: field.description for key, field in Refinement.model_fields.items()}
@@ -61,7 +72,7 @@ def refinable(tool: Shape) -> Shape:
         "effect": {"enum": [effect.value for effect in Effect]},
     }
     options = {key: {**any_of(shape, ref("variable")), "description": texts[key]} for key, shape in shapes.items()}
-    return any_of(*tool["anyOf"], mapping(["tool"], tool=any_of(*tool["anyOf"]), **options))
+    return any_of(*tool["anyOf"], mapping(["tool"], tool=any_of(*tool["anyOf"]), **options), _SEARCHED)
 
 
 _TEXT = {"type": "string"}
@@ -95,7 +106,7 @@ SHAPES: dict[str, Shape] = {
     },
     "code": {"description": "module.attribute of the app's folder, alone or with arguments.", **code_of([])},
     "callbacks": any_of(ref("code"), several(ref("code"))),
-    "tools": several(ref("tool")),
+    "tools": any_of(several(ref("tool")), _SEARCHED),
     "model": any_of(_TEXT, {"type": "object", **mapping(["name"], name=_TEXT, args=ref("arguments"))}),
     "content": any_of(_TEXT, mapping(["parts"], role=_TEXT, parts=several({"type": "object"}))),
     "schemaReference": any_of(

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import get_origin
+from typing import Any, get_origin
 
+from pydantic import BaseModel, Field
+
+import newel.tools
 import newel_compose
 from newel.files.calls import apply, check_call
 from newel.files.compilation import SUFFIXES, Constant, Factory, Place, Reader, kind_of
@@ -19,6 +22,14 @@ from newel_kernel import BaseAgent, BaseTool, BaseToolset, ConfigurationError
 #: The key of the tool to which the other keys of the mapping apply.
 SUBJECT = "tool"
 CONFIRMATION = "require_confirmation"
+SEARCH = "search"
+
+
+class _Search(BaseModel, extra="forbid"):
+    """The options of tools that the model searches for."""
+
+    most: int | None = Field(default=None, ge=1)
+    name: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")
 
 
 def reader_of(
@@ -87,6 +98,8 @@ def read_tool(place: Place) -> Factory:
     """A tool, a toolset or a function; as ``{tool: ..., require_confirmation: true}`` with further settings."""
     if isinstance(place.value, Mapping) and SUBJECT in place.value:
         return _read_refined(place)
+    if isinstance(place.value, Mapping) and SEARCH in place.value:
+        return _read_deferred(place)
     make = _read_tool(place)
 
     def make_tool() -> object:
@@ -111,6 +124,22 @@ def _tool_of_code(place: Place, config: CodeConfig, value: object) -> object:
         args = None if config.positional else ToolArgsConfig(**config.keywords)
         return call(place, config.name, lambda: function(args))
     return evaluate(place, config, value)
+
+
+def _read_deferred(place: Place) -> Factory:
+    """Tools that the model searches for."""
+    assert isinstance(place.value, Mapping)
+    options = place.parsed(_Search, {key: value for key, value in place.value.items() if key != SEARCH}, also=(SEARCH,))
+    makes = [read_tool(one) for one in place.child(SEARCH, place.value[SEARCH]).items()]
+
+    def make_deferred() -> object:
+        tools: list[Any] = [make() for make in makes]
+        try:
+            return newel.tools.Deferred(*tools, **options.model_dump(exclude_none=True))
+        except ConfigurationError as error:
+            raise place.error(str(error)) from error
+
+    return make_deferred
 
 
 def _read_refined(place: Place) -> Factory:
@@ -152,4 +181,12 @@ def _function(place: Place, key: str) -> Factory:
 
 
 _read_tool = reader_of(ToolFactory, _tool_of_code)
-read_tools = list_of(read_tool)
+_read_list = list_of(read_tool)
+
+
+def read_tools(place: Place) -> Factory:
+    """The tools of an agent: a list, or ``search`` with a list of tools that the model searches for."""
+    if not isinstance(place.value, Mapping) or SEARCH not in place.value:
+        return _read_list(place)
+    make = _read_deferred(place)
+    return lambda: [make()]

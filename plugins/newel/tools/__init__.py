@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from newel.tools.agent_tool import AgentTool as AgentTool
     from newel.tools.authenticated_function_tool import AuthenticatedFunctionTool as AuthenticatedFunctionTool
     from newel.tools.base_authenticated_tool import BaseAuthenticatedTool as BaseAuthenticatedTool
+    from newel.tools.deferred_tools import Deferred as Deferred
     from newel.tools.example_tool import ExampleTool as ExampleTool
     from newel.tools.exit_loop_tool import ExitLoopTool as ExitLoopTool
     from newel.tools.exit_loop_tool import exit_loop as exit_loop
@@ -58,6 +59,7 @@ _WHERE = {
     "BaseTool": "newel_kernel",
     "BaseToolset": "newel_kernel",
     "CodeExecutionTool": "newel.tools.server_tools",
+    "Deferred": "newel.tools.deferred_tools",
     "EnterpriseWebSearchTool": "newel.tools.server_tools",
     "ExampleTool": "newel.tools.example_tool",
     "FunctionTool": "newel.tools.function_tool",

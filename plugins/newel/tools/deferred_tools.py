@@ -1,0 +1,186 @@
+"""Deferred: tools that the model is not told of until it searches for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import newel_compose
+from newel.contexts.invocation_context import full_invocation
+from newel.tools.kinds import adapt_tool
+from newel.tools.tool_index import ToolIndex
+from newel_kernel import (
+    BaseTool,
+    BaseToolset,
+    ConfigurationError,
+    Context,
+    Effect,
+    Json,
+    LlmRequest,
+    ReadonlyContext,
+)
+from newel_types import AuthConfig, FunctionDeclaration
+
+#: The beginning of the key in the session's state that says when a tool was found. One key a tool: searches that run
+#: at once lose none of each other's.
+_FOUND = "_adk_found_tool:"
+_NAME = "search_tools"
+#: Characters of the description of the search, and of a tool that was found.
+_MOST_CHARACTERS, _SHOWN = 600, 300
+
+
+Entry: TypeAlias = BaseToolset | BaseTool | Callable[..., object]
+
+
+class Deferred(BaseToolset):
+    """Tools of which a model request has only a search, and those that were found so far in the session.
+
+    `tools` are toolsets, tools and functions. A search finds at most `most` of them. A tool that was found stays
+    declared, after those found before it, over turns, restarts and transfers between agents. `name` is the search's,
+    for an agent with two. In a live run, whose tools are declared once, all are.
+    """
+
+    def __init__(
+        self, *tools: BaseToolset | BaseTool | Callable[..., object], most: int = 5, name: str = _NAME
+    ) -> None:
+        super().__init__()
+        if not tools:
+            raise ConfigurationError("Deferred(...) needs the tools to be searched: toolsets, tools or functions")
+        if most < 1:
+            raise ConfigurationError(f"Deferred(most={most}): a search finds at least 1 tool")
+        self._entries = tools
+        self._most = most
+        self._name = name
+        self._adapted: dict[int, BaseTool] = {}
+        #: The index, and the names and descriptions of what it was made of.
+        self._index: tuple[list[tuple[str, str]], ToolIndex] | None = None
+
+    @property
+    def __newel_origin__(self) -> str:
+        """The toolset, by its search."""
+        return f"{super().__newel_origin__} behind {self._name!r}"
+
+    async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
+        """The search, what was found so far, and what cannot be called by name."""
+        tools = await self.all_tools(readonly_context)
+        if readonly_context is None or _is_live(readonly_context):
+            return tools
+        by_name = {tool.name: tool for tool in tools}
+        declared = [by_name[name] for name in _found(readonly_context) if name in by_name]
+        others = [tool for tool in tools if tool._get_declaration() is None]
+        return [SearchTool(self, tools), *declared, *others]
+
+    async def process_llm_request(self, *, tool_context: Context, llm_request: LlmRequest) -> None:
+        """Do what the toolsets do."""
+        for entry in self._entries:
+            if isinstance(entry, BaseToolset):
+                await entry.process_llm_request(tool_context=tool_context, llm_request=llm_request)
+
+    def get_auth_config(self) -> AuthConfig | None:
+        """What the first of the toolsets needs that needs something."""
+        needed = (entry.get_auth_config() for entry in self._entries if isinstance(entry, BaseToolset))
+        return next((config for config in needed if config is not None), None)
+
+    async def close(self) -> None:
+        """Close the toolsets."""
+        if self._index is not None:
+            self._index[1].close()
+            self._index = None
+        for entry in self._entries:
+            if isinstance(entry, BaseToolset):
+                await entry.close()
+
+    async def all_tools(self, context: ReadonlyContext | None = None) -> list[BaseTool]:
+        """All of them, whether found or not."""
+        tools: list[BaseTool] = []
+        for entry in self._entries:
+            if isinstance(entry, BaseToolset):
+                tools += await entry.get_tools_with_prefix(context)
+            else:
+                tools.append(self._as_tool(entry, context))
+        return tools
+
+    @property
+    def most(self) -> int:
+        """How many tools a search finds."""
+        return self._most
+
+    @property
+    def search_name(self) -> str:
+        """The name of the search."""
+        return self._name
+
+    def index_of(self, tools: Sequence[BaseTool]) -> ToolIndex:
+        """The index of these tools, made again once one of them has changed."""
+        seen = [(tool.name, tool.description) for tool in tools]
+        if self._index is None or self._index[0] != seen:
+            if self._index is not None:
+                self._index[1].close()
+            self._index = (seen, ToolIndex(tools))
+        return self._index[1]
+
+    def _as_tool(self, entry: Entry, context: ReadonlyContext | None) -> BaseTool:
+        if id(entry) not in self._adapted:
+            chains = newel_compose.compose_once()
+            if context is not None:
+                chains = context._invocation_context.composition  # type: ignore[assignment]
+            self._adapted[id(entry)] = adapt_tool(chains, entry)
+        return self._adapted[id(entry)]
+
+
+class SearchTool(BaseTool):
+    """Finds tools by what they do; what it finds is declared from the next model request on."""
+
+    def __init__(self, deferred: Deferred, tools: Sequence[BaseTool]) -> None:
+        self._deferred = deferred
+        self._tools = [tool for tool in tools if tool._get_declaration() is not None]
+        super().__init__(name=deferred.search_name, description=_description(self._tools), effect=Effect.PURE)
+
+    def _get_declaration(self) -> FunctionDeclaration:
+        query = {"type": "string", "description": "What the tool should do, in a few words."}
+        return FunctionDeclaration(
+            name=self.name,
+            description=self.description,
+            parameters_json_schema={"type": "object", "properties": {"query": query}, "required": ["query"]},
+        )
+
+    async def run_async(self, *, args: Json, tool_context: Context) -> object:
+        """The tools that fit the query best, with their descriptions."""
+        query = args.get("query")
+        if not isinstance(query, str) or not query.strip():
+            return {"error": f"Invoking `{self.name}()` failed: `query` must say what the tool should do"}
+        names = self._deferred.index_of(self._tools).find(query, self._deferred.most)
+        if not names:
+            return {"tools": [], "hint": "No tool has these words: try others."}
+        number = len(_found(tool_context))
+        for name in names:
+            if f"{_FOUND}{name}" not in tool_context.state:
+                number += 1
+                tool_context.state[f"{_FOUND}{name}"] = number
+        by_name = {tool.name: tool for tool in self._tools}
+        return {"tools": [{"name": name, "description": by_name[name].description[:_SHOWN]} for name in names]}
+
+
+def _found(context: ReadonlyContext) -> list[str]:
+    """The names of the tools that were found in the session, in the order in which they were found."""
+    found = [(number, key) for key, number in dict(context.state).items() if key.startswith(_FOUND)]
+    return [key.removeprefix(_FOUND) for _, key in sorted(found, key=lambda one: (str(type(one[0])), *one))]
+
+
+def _is_live(context: ReadonlyContext) -> bool:
+    return full_invocation(context._invocation_context).live_request_queue is not None
+
+
+def _description(tools: Sequence[BaseTool]) -> str:
+    """What the search says of itself: how many tools there are, and the first words of their names."""
+    text = (
+        f"Find the tools that you need among {len(tools)} that are not listed here. Search before you say that "
+        f"something cannot be done; a tool that was found can be called in the next step."
+    )
+    groups = dict.fromkeys(tool.name.partition("_")[0] for tool in tools)
+    known = ""
+    for group in groups:
+        if len(text) + len(known) + len(group) > _MOST_CHARACTERS:
+            break
+        known += f", {group}" if known else group
+    return f"{text} There are tools for: {known}." if known else text
