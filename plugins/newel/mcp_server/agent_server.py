@@ -27,6 +27,7 @@ from mcp_types import (
 )
 
 from newel.agents import LlmAgent
+from newel.artifacts import InMemoryArtifactService
 from newel.claims import SessionBusyError
 from newel.mcp_server.caller import Caller, InputRequired, UnfitAnswerError
 from newel.mcp_server.conversations import RunFailedError, failure
@@ -176,13 +177,13 @@ def to_mcp_server(
 ) -> AgentServer:
     """An agent as an MCP server: `await to_mcp_server(agent).run()` serves one client over stdin and stdout.
 
-    Without a `runner`, sessions are kept in memory. `tools` serves tools one by one ("all", or their names).
+    Without a `runner`, sessions and artifacts are kept in memory. `tools` (names, or "all") serves tools one by one.
     """
     if (agent is None) == (runner is None) and (runner is None or runner.agent is not agent):
         raise ConfigurationError("to_mcp_server takes an agent, or a runner=, or a runner= of that agent")
     if runner is None:
         assert agent is not None
-        runner = Runner(agent=agent, app_name=agent.name)
+        runner = Runner(agent=agent, app_name=agent.name, artifact_service=InMemoryArtifactService())
     return AgentServer(runner, name=name, instructions=instructions, tools=tools, state_key=state_key)
 
 

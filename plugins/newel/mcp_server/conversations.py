@@ -73,6 +73,27 @@ class Conversation:
         """What the agent still waits for, of what it asked in `events`."""
         return [unanswered(one) for one in await self._open_questions(events)]
 
+    async def artifacts(self, events: Sequence[Event]) -> list[tuple[str, Part]]:
+        """The artifacts that were saved in `events`, by name, each in its latest version."""
+        if (service := self.runner.artifact_service) is None:
+            return []
+        saved: dict[str, int] = {}
+        for event in events:
+            if (actions := event.touched_actions) is not None:
+                saved.update(actions.artifact_delta or {})
+        found: list[tuple[str, Part]] = []
+        for name, version in saved.items():
+            part = await service.load_artifact(
+                app_name=self.runner.app_name,
+                user_id=self.user_id,
+                session_id=self.session_id,
+                filename=name,
+                version=version,
+            )
+            if part is not None:
+                found.append((name, part))
+        return found
+
     async def _asked(self, events: Sequence[Event], caller: Caller) -> list[Part]:
         """The caller's answers to what is open of the questions in `events`."""
         questions = await self._open_questions(events)

@@ -9,7 +9,7 @@ from mcp_types import CallToolResult, Tool, ToolAnnotations
 
 from newel.mcp_server.caller import Caller
 from newel.mcp_server.conversations import Conversation
-from newel.mcp_server.results import answered, failed, returned
+from newel.mcp_server.results import Artifacts, answered, failed, returned
 from newel.mcp_server.single_calls import message
 from newel.models.json_schemas import json_schema
 from newel.runners import Runner
@@ -91,7 +91,8 @@ class AgentOffer:
         if last is not None and last.error_code and last.content is None and last.output is None:
             return failed(f"the agent failed: {last.error_code}")
         answer = result_of(self._runner.agent, last)
-        return answered(answer, last, conversation.session_id if self._continues else None)
+        session = conversation.session_id if self._continues else None
+        return answered(answer, last, session, await conversation.artifacts(events))
 
 
 class ToolOffer:
@@ -121,14 +122,14 @@ class ToolOffer:
         else:
             await conversation.create()
             events = await conversation.say(message(self.definition.name, args), caller)
-        waiting = await conversation.waiting(events)
+        waiting, artifacts = await conversation.waiting(events), await conversation.artifacts(events)
         await conversation.delete()
-        return failed("; ".join(waiting)) if waiting else self._result(events)
+        return failed("; ".join(waiting)) if waiting else self._result(events, artifacts)
 
-    def _result(self, events: Sequence[Event]) -> CallToolResult:
+    def _result(self, events: Sequence[Event], artifacts: Artifacts) -> CallToolResult:
         for event in reversed(events):
             for response in event.get_function_responses():
                 if response.name == self.definition.name:
-                    return returned(response.response or {}, response.parts or ())
+                    return returned(response.response or {}, response.parts or (), artifacts)
         codes = [event.error_code for event in events if event.error_code]
         return failed(f"the call of {self.definition.name} failed{f': {codes[-1]}' if codes else ''}")

@@ -17,6 +17,7 @@ from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
 from newel.tools import FunctionTool, google_search
 from newel_kernel import ConfigurationError
+from newel_types import Blob, Part
 
 
 def echo(text: str, times: int = 1) -> str:
@@ -105,6 +106,26 @@ def test_an_approval_before_a_call(bench: Any, call: Any) -> None:
     result = bench.use(server, call("pay", {"amount": 4}), ["decline"])
     assert result.is_error
     assert paid == [3]
+
+
+def test_what_a_call_saves_is_sent_along(bench: Any, call: Any) -> None:
+    async def draw(tool_context: Context) -> str:
+        """Draw."""
+        await tool_context.save_artifact("a.png", Part(inline_data=Blob(data=b"PNG", mime_type="image/png")))
+        await tool_context.save_artifact("b.wav", Part(inline_data=Blob(data=b"WAV", mime_type="audio/wav")))
+        await tool_context.save_artifact("c d.pdf", Part(inline_data=Blob(data=b"PDF", mime_type="application/pdf")))
+        await tool_context.save_artifact("e.txt", Part(text="a note"))
+        await tool_context.save_artifact(
+            "large.png", Part(inline_data=Blob(data=bytes(10_000_001), mime_type="image/png"))
+        )
+        return "drawn"
+
+    result = bench.use(to_mcp_server(_clerk(draw), tools="all"), call("draw", {}))
+    assert [block.type for block in result.content] == ["text", "image", "audio", "resource", "resource", "text"]
+    text, image, audio, pdf, note, large = result.content
+    assert (text.text, image.data, audio.mime_type) == ("drawn", "UE5H", "audio/wav")
+    assert (pdf.resource.uri, pdf.resource.blob, note.resource.text) == ("artifact:c%20d.pdf", "UERG", "a note")
+    assert large.text == "The artifact large.png of 10000001 bytes was saved."
 
 
 def test_no_session_is_left(bench: Any, call: Any) -> None:

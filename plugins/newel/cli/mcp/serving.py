@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from newel.artifacts import InMemoryArtifactService
 from newel.cli.conversation import open_store, override_model, runner_of, store_of
 from newel.cli.exit import run_loop
 from newel.cli.server_guards import GUARD_OPTIONS, guards_of
@@ -81,6 +82,7 @@ def command(
     check_address(host, options.is_local, options.guards)
     store = (store_of(source) if sessions is None else None) or open_store(composition, sessions or _MEMORY)
     runner = runner_of(source, composition, store)
+    runner.artifact_service = runner.artifact_service or InMemoryArtifactService()
     server = served(runner, tools="all" if all_tools else tools or None, state_key=state_key, user_id=user)
     run_loop(serve_http(server, options) if serve_http is not None else server.run())
 
