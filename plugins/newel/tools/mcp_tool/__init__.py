@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from newel.mcp.parameters import StreamableHTTPConnectionParams as StreamableHTTPConnectionParams
     from newel.mcp.tool import McpTool as McpTool
     from newel.mcp.toolset import McpToolset as McpToolset
+    from newel.mcp_server import to_mcp_server as to_mcp_server
 
     adk_to_mcp_tool_type = mcp_tool_of
     MCPTool = McpTool
@@ -29,6 +30,7 @@ _WHERE = {
     "StreamableHTTPConnectionParams": "newel.mcp.parameters",
     "adk_to_mcp_tool_type": "newel.mcp.conversion:mcp_tool_of",
     "gemini_to_json_schema": "newel.mcp.conversion",
+    "to_mcp_server": "newel.mcp_server",
 }
 
 __getattr__, __dir__ = lazy_exports(__name__, _WHERE)
