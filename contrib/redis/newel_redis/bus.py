@@ -15,13 +15,14 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
 from hashlib import blake2b
 from typing import NamedTuple, Protocol
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from redis.asyncio import Redis
 from redis.asyncio.client import PubSub
 
 from newel.connections import PerLoop
 from newel.plugins import BasePlugin
-from newel_kernel import ConfigurationError, Event, InvocationContext, seam
+from newel_kernel import ConfigurationError, Event, InvocationContext, hookimpl, seam
 from newel_redis.client import FAILURES, REST, client_of
 
 #: The most messages that wait for Redis; the oldest are dropped first.
@@ -56,6 +57,22 @@ class Bus:
         self._prefix = prefix
         self.patience = patience
         self.client()  # reports an invalid URL now
+
+    @classmethod
+    def opened(cls, uri: str) -> Bus:
+        """The bus of ``redis://host:6379?prefix=shop&patience=1``."""
+        parts = urlsplit(uri)
+        params = dict(parse_qsl(parts.query, keep_blank_values=True))
+        prefix, patience = params.pop("prefix", "newel"), params.pop("patience", "1")
+        try:
+            seconds = float(patience)
+        except ValueError as error:
+            raise ConfigurationError(f"patience in the URL of the bus must be a number, not {patience!r}") from error
+        return cls(urlunsplit(parts._replace(query=urlencode(params))), prefix=prefix, patience=seconds)
+
+    def publisher(self) -> Publisher:
+        """A plugin that sends the events of runs to the bus."""
+        return Publisher(self)
 
     def client(self) -> Redis:
         """A client for the running event loop."""
@@ -102,7 +119,7 @@ class Bus:
 class Publisher(BasePlugin):
     """Sends the events of a run to the bus, in the background; no run waits for Redis or fails with it.
 
-    Give it as the last plugin: then an event that another plugin changes is not sent in its original form.
+    It is asked after all other plugins: an event that another plugin changes is not sent in its original form.
     """
 
     def __init__(self, bus: Bus, name: str = "redis_bus") -> None:
@@ -110,6 +127,7 @@ class Publisher(BasePlugin):
         self._bus = bus
         self._senders = PerLoop(lambda: _Sender(bus), _Sender.close, patience=2 * bus.patience + 5)
 
+    @hookimpl(trylast=True)
     async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> Event | None:
         """Send a partial event whole, and announce any other event; skip the media of a live session."""
         session = invocation_context.session

@@ -1,16 +1,19 @@
-"""The plugin of the cache: ``redis://host:6379/0?store=URI``, with the URI of the store that it is in front of."""
+"""The plugin of Redis: the cache, ``redis://host:6379/0?store=URI`` with the URI of the store that it is in front of,
+and the server's bus, ``redis://host:6379``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import newel_redis
+from newel.server.kinds import BusBackend
 from newel.sessions.kinds import SessionBackend
 from newel_compose import Composition
 from newel_kernel import hookimpl
 
 if TYPE_CHECKING:
     from newel.sessions.stored.service import StoredSessionService
+    from newel_redis.bus import Bus
 
 
 def _open(uri: str) -> StoredSessionService:
@@ -25,3 +28,13 @@ def _open_in(uri: str, composition: Composition) -> StoredSessionService:
 def register_session_backends() -> list[SessionBackend]:
     """The schemes ``redis`` and ``rediss``; the client and the store's driver are imported when a store is opened."""
     return [SessionBackend(name=name, open=_open, open_in=_open_in) for name in ("redis", "rediss")]
+
+
+def _open_bus(uri: str) -> Bus:
+    return newel_redis.Bus.opened(uri)
+
+
+@hookimpl
+def register_bus_backends() -> list[BusBackend]:
+    """The same schemes for the bus between the server's processes."""
+    return [BusBackend(name=name, open=_open_bus) for name in ("redis", "rediss")]

@@ -10,13 +10,17 @@ if TYPE_CHECKING:
     from newel.server.application import app as app
     from newel.server.calls import Call as Call
     from newel.server.calls import endpoint as endpoint
+    from newel.server.kinds import BusBackend as BusBackend
+    from newel.server.kinds import EventBus as EventBus
     from newel.server.kinds import Route as Route
     from newel.server.kinds import UserOf as UserOf
     from newel.server.options import Options as Options
     from newel.server.refusals import Refusal as Refusal
 
 _WHERE = {
+    "BusBackend": "newel.server.kinds",
     "Call": "newel.server.calls",
+    "EventBus": "newel.server.kinds",
     "Options": "newel.server.options",
     "Refusal": "newel.server.refusals",
     "Route": "newel.server.kinds",
@@ -25,5 +29,5 @@ _WHERE = {
     "endpoint": "newel.server.calls",
 }
 
-__all__ = ["Call", "Options", "Refusal", "Route", "UserOf", "app", "endpoint"]
+__all__ = ["BusBackend", "Call", "EventBus", "Options", "Refusal", "Route", "UserOf", "app", "endpoint"]
 __getattr__, __dir__ = lazy_exports(__name__, _WHERE)

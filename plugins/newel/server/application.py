@@ -14,7 +14,7 @@ from newel.memory import InMemoryMemoryService
 from newel.memory.kinds import MemoryBackend
 from newel.runners import open_services
 from newel.server.apps import Apps
-from newel.server.kinds import Route
+from newel.server.kinds import BusBackend, EventBus, Route
 from newel.server.metrics.accounts import Accounts
 from newel.server.metrics.plugin import ROUTE
 from newel.server.middleware import wrapped
@@ -59,6 +59,7 @@ def app(
     artifact_service: BaseArtifactService | str | None = None,
     memory_service: BaseMemoryService | str | None = None,
     credential_service: BaseCredentialService | str | None = None,
+    bus: EventBus | str | None = None,
     distribution: str | None = None,
     composition: Composition | None = None,
     options: Options | None = None,
@@ -66,7 +67,8 @@ def app(
     """The API server as an ASGI app; mounted in a FastAPI or Starlette app it works under any prefix.
 
     `agents_dir` is a folder of agents (or one agent, as a command takes it); `agents` maps names to agents and apps of
-    your own. A service is an object or a URI; by default the distribution's.
+    your own. A service is an object or a URI; by default the distribution's. By the `bus`, partial events reach
+    followers of a run at other processes.
     """
     if agents_dir is None and not agents:
         raise ConfigurationError("app() needs agents_dir=, a folder of agents, or agents=, a dict of agents by name")
@@ -74,7 +76,9 @@ def app(
     composed = composition if composition is not None else compose_once(distribution)
     traces = Traces() if options.development else None
     accounts = Accounts() if _counts(composed) else None
-    composed = extend(composed, [one for one in (accounts, traces) if one is not None])
+    opened_bus = composed.open_service(BusBackend, bus) if bus is None or isinstance(bus, str) else bus
+    publisher = opened_bus.publisher() if opened_bus is not None else None
+    composed = extend(composed, [one for one in (accounts, traces, publisher) if one is not None])
     opened = open_services(
         composed,
         None,
@@ -90,7 +94,7 @@ def app(
         credential=opened.credential or InMemoryCredentialService(),
     )
     apps = Apps(composed, fspath(agents_dir) if agents_dir is not None else None, agents)
-    return Application(State(composed, apps, options, services, traces))
+    return Application(State(composed, apps, options, services, traces, opened_bus, publisher))
 
 
 def _counts(composition: Composition) -> bool:

@@ -14,10 +14,13 @@ from pydantic_core import to_json
 
 from newel.claims.leasing import is_leasing
 from newel.runs import Run
+from newel.runs.run import WINDOW
+from newel.server.kinds import EventBus
 from newel.server.places import Place
 from newel.server.refusals import logged, refusal_of
 from newel.server.wire import Wire
-from newel_kernel import BaseSessionService, Event, Session, SessionNotFoundError
+from newel.sessions.contract import SessionStore
+from newel_kernel import BaseSessionService, Event, Session, SessionNotFoundError, seam
 
 Frames = AsyncGenerator[bytes, None]
 #: How often the log of a run in another process is read, in seconds.
@@ -27,13 +30,14 @@ _POLL_SECONDS = 0.3
 class Log:
     """The events of one invocation in a session's log, with their numbers."""
 
-    __slots__ = ("_count", "_invocation", "_position", "_store", "_where")
+    __slots__ = ("_store", "_where", "count", "invocation", "position")
 
     def __init__(self, store: BaseSessionService, where: Place, invocation: str) -> None:
         self._store = store
         self._where = where
-        self._invocation = invocation
-        self._position = self._count = 0
+        self.invocation = invocation
+        #: How many events of the session it has seen, and how many of them are the invocation's.
+        self.position = self.count = 0
 
     async def number(self, event: Event) -> int:
         """The number of an event that is stored and was not asked for before."""
@@ -41,7 +45,15 @@ class Log:
         for number, one in self._next(session.events if session is not None else ()):
             if one.id == event.id:
                 return number
-        return self._count
+        return self.count
+
+    def take(self, event: Event) -> int | None:
+        """The number of the session's next event, which somebody else has read; None: it is of another invocation."""
+        self.position += 1
+        if event.invocation_id != self.invocation:
+            return None
+        self.count += 1
+        return self.count
 
     async def after(self, number: int) -> tuple[list[tuple[int, Event]], Session]:
         """The events that were not asked for before and whose numbers are higher, and the session."""
@@ -51,12 +63,10 @@ class Log:
         return [one for one in self._next(session.events) if one[0] > number], session
 
     def _next(self, events: Sequence[Event]) -> Iterator[tuple[int, Event]]:
-        while self._position < len(events):
-            event = events[self._position]
-            self._position += 1
-            if event.invocation_id == self._invocation:
-                self._count += 1
-                yield self._count, event
+        while self.position < len(events):
+            event = events[self.position]
+            if (number := self.take(event)) is not None:
+                yield number, event
 
 
 async def follow(run: Run, store: BaseSessionService, where: Place, wire: Wire, after: int = 0) -> Frames:
@@ -89,8 +99,13 @@ async def follow(run: Run, store: BaseSessionService, where: Place, wire: Wire, 
         yield failure(error)
 
 
-async def replay(store: BaseSessionService, where: Place, wire: Wire, invocation: str, after: int) -> Frames:
-    """The frames of an invocation after number `after`, from the log, as long as another process runs it."""
+async def replay(
+    store: BaseSessionService, where: Place, wire: Wire, invocation: str, after: int, bus: EventBus | None = None
+) -> Frames:
+    """The frames of an invocation after number `after`, from the log, as long as another process runs it.
+
+    Partial events come by the bus, if there is one.
+    """
     log = Log(store, where, invocation)
     yield b""
     while True:
@@ -98,9 +113,55 @@ async def replay(store: BaseSessionService, where: Place, wire: Wire, invocation
         for number, event in events:
             if event.author != "user":
                 yield _written(wire, event, _head(invocation, number))
-        if not is_leasing(store) or store.holder(session) is None:
+        if not _is_run(store, session):
             return
-        await asyncio.sleep(_POLL_SECONDS)
+        if bus is None or not isinstance(store, SessionStore):
+            await asyncio.sleep(_POLL_SECONDS)
+            continue
+        try:
+            async with aclosing(_heard(bus, store, where, wire, log, after)) as frames:
+                async for frame in frames:
+                    yield frame
+        except Exception as error:  # noqa: BLE001 - a plugin boundary: only partial events are missed without it
+            logged(error)
+            bus = None
+
+
+def _is_run(store: BaseSessionService, session: Session | None) -> bool:
+    """Whether a process runs the session."""
+    return session is not None and is_leasing(store) and store.holder(session) is not None
+
+
+async def _heard(bus: EventBus, store: SessionStore, where: Place, wire: Wire, log: Log, after: int) -> Frames:
+    """The frames of what the bus tells, until nothing has come for a while and no process runs the session."""
+    heard: asyncio.Queue[Event] = asyncio.Queue(WINDOW)
+    listening = seam.spawn(_listen(bus.follow(store, **where, after=log.position), heard), name="bus")
+    try:
+        while True:
+            try:
+                async with asyncio.timeout(_POLL_SECONDS):
+                    event = await heard.get()
+            except TimeoutError:
+                if listening.done() or not _is_run(store, await store.open(**where)):
+                    break
+                continue
+            if event.partial:
+                if event.invocation_id == log.invocation and log.count >= after:
+                    yield b"".join((_head(log.invocation, log.count), wire.event(event), b"\n\n"))
+            elif (number := log.take(event)) is not None and number > after and event.author != "user":
+                yield _written(wire, event, _head(log.invocation, number))
+    finally:
+        listening.cancel()
+        await asyncio.gather(listening, return_exceptions=True)
+    if not listening.cancelled() and (error := listening.exception()) is not None:
+        raise error
+
+
+async def _listen(events: AsyncGenerator[Event, None], heard: asyncio.Queue[Event]) -> None:
+    """Hand on what the bus tells."""
+    async with aclosing(events):
+        async for event in events:
+            await heard.put(event)
 
 
 def failure(error: Exception) -> bytes:

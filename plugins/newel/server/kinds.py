@@ -1,16 +1,18 @@
-"""The kinds `Route` and `UserOf`."""
+"""The kinds `Route`, `UserOf` and `BusBackend`."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from newel_compose import Loader
-from newel_kernel import Descriptor, Settings, hookspec
+from newel_compose import Backend, Loader
+from newel_kernel import Descriptor, Event, Settings, hookspec
 
 if TYPE_CHECKING:
     from starlette.requests import HTTPConnection
+
+    from newel.sessions.contract import SessionStore
 
 #: The method of a route that is a WebSocket.
 WEBSOCKET = "WEBSOCKET"
@@ -39,6 +41,44 @@ class UserOf(Descriptor):
 
     #: The user's id; None: whoever the request names. Raise a `newel.server.Refusal` for a caller that is not let in.
     user_of: Callable[[HTTPConnection], Awaitable[str | None]]
+
+
+class EventBus(Protocol):
+    """A bus on which a run's partial events, which no store has, reach the followers in other processes."""
+
+    def publisher(self) -> object:
+        """A plugin that sends the events of this process's runs. It is closed with the server, if it can be."""
+
+    def follow(
+        self, store: SessionStore, *, app_name: str, user_id: str, session_id: str, after: int
+    ) -> AsyncGenerator[Event, None]:
+        """The events of a session, without end: those stored after the first `after`, and partial ones between them.
+
+        Stored events come from the store, each once and in order, also while the bus fails.
+        """
+
+
+class BusBackend(Backend[EventBus]):
+    """Opens a bus from a URI of the scheme `name`; a distribution sets the URI of the server's under `services`."""
+
+    service: ClassVar[str] = "bus"
+
+
+@hookspec
+def register_bus_backends(settings: Settings) -> Sequence[BusBackend]:
+    """Buses that carry partial events to the server's other processes. Opens a bus from a URI of its scheme.
+
+    >>> def open_bus(uri):
+    ...     raise NotImplementedError(uri)
+    >>> class Plugin:
+    ...     @hookimpl
+    ...     def register_bus_backends(self):
+    ...         return [BusBackend(name="double-decker", open=open_bus)]
+    >>> composed = compose("adk", plugins=[Plugin()])
+    >>> composed.registry.find(BusBackend, "double-decker").name
+    'double-decker'
+    """
+    return ()
 
 
 @hookspec

@@ -17,10 +17,11 @@ _bearer_jwt = deferred("newel.server.security.bearer_jwt", "BearerJwt")
 
 @hookimpl
 def register_kinds() -> list[Kind[Descriptor]]:
-    """The routes, and who calls."""
+    """The routes, who calls, and the bus between processes."""
     return [
         Kind(kinds.Route, kinds.register_routes),
         Kind(kinds.UserOf, kinds.register_user_ofs),
+        Kind(kinds.BusBackend, kinds.register_bus_backends),
     ]
 
 

@@ -10,7 +10,7 @@ from newel.runners.services import Services
 from newel.runs import Run
 from newel.runs.closing import Closing
 from newel.server.apps import Apps
-from newel.server.kinds import Route, UserOf
+from newel.server.kinds import EventBus, Route, UserOf
 from newel.server.options import Options
 from newel.server.settings import Settings
 from newel.server.wire import Wire
@@ -31,7 +31,14 @@ class State:
     """A server's apps, its stores and the runners that exist so far."""
 
     def __init__(
-        self, composition: Composition, apps: Apps, options: Options, services: Services, traces: Traces | None = None
+        self,
+        composition: Composition,
+        apps: Apps,
+        options: Options,
+        services: Services,
+        traces: Traces | None = None,
+        bus: EventBus | None = None,
+        publisher: object = None,
     ) -> None:
         self.composition = composition
         self.apps = apps
@@ -39,6 +46,9 @@ class State:
         self.services = services
         #: The spans of recent runs; None: nobody looks at them.
         self.traces = traces
+        #: Tells of the runs of other processes; None: only the store does.
+        self.bus = bus
+        self._publisher = publisher
         self.settings = composition.settings_of("server", Settings)
         self.user_of: Callable[[HTTPConnection], Awaitable[str | None]] | None = None
         if self.settings.user_of:
@@ -103,7 +113,7 @@ class State:
         """Cancel the runs that are left, and close agents and stores; whatever fails, the others are closed too."""
         closing: list[Coroutine[Any, Any, object]] = [one.close() for one in self.closing]
         closing += [runner.close() for runner in self._runners.values()]
-        closing += [service.close() for service in self.services if isinstance(service, Closing)]
+        closing += [service.close() for service in (self._publisher, *self.services) if isinstance(service, Closing)]
         self._runners.clear()
         self.closing.clear()
         errors: list[Exception] = []

@@ -143,7 +143,7 @@ async def streamed(call: Call, where: Place, run: Run | str, after: int = 0, *, 
     """The stream of a run, or of an invocation that does not run here; a client that starts it may end it, too."""
     store, wire = call.server.services.session, await call.server.wire(where["app_name"])
     if isinstance(run, str):
-        frames = replay(store, where, wire, run, after)
+        frames = replay(store, where, wire, run, after, call.server.bus)
         await anext(frames)
         return EventStream(frames, call.server.settings.heartbeat, lambda: None)
     frames = follow(run, store, where, wire, after)
