@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -45,12 +46,110 @@ def test_any_text_can_be_read_for_entry_points(text: str) -> None:
     assert all(len(entry) == 3 for entry in _entries(text))
 
 
-@pytest.mark.parametrize("error", ["SystemExit(0)", "GeneratorExit", "type('E', (BaseException,), {})('x')"])
+RAISES = [
+    "SystemExit(0)",
+    "GeneratorExit",
+    "KeyboardInterrupt",
+    "KeyboardInterrupt('of its own') from ValueError('x')",
+    "type('E', (BaseException,), {})('x')",
+]
+
+
+@pytest.mark.parametrize("error", RAISES)
 @pytest.mark.parametrize("where", ["", "from newel_kernel import hookimpl\n@hookimpl\ndef register_settings():\n    "])
 def test_a_plugin_that_raises_anything_is_left_out(site: Any, error: str, where: str) -> None:
     site.install("newel-odd", "2.1", plugins={"odd": "fake_odd"}, fake_odd=f"{where}raise {error}")
     record = next(record for record in compose("standard").plugins if record.name == "odd")
     assert record.state in ("failed", "left out")
+    sys.modules.pop("fake_odd", None)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import signal\nsignal.raise_signal(signal.SIGINT)",
+        "import _thread\n_thread.interrupt_main()\nfor _ in range(10): pass",
+        "import signal\ntry:\n    signal.raise_signal(signal.SIGINT)\nexcept KeyboardInterrupt:\n    raise",
+        "from signal import *\ntry:\n    raise_signal(SIGINT)\nexcept BaseException:\n    raise KeyboardInterrupt",
+    ],
+)
+def test_what_a_person_interrupts_while_a_plugin_loads_ends(site: Any, source: str) -> None:
+    site.install("newel-odd", "2.1", plugins={"odd": "fake_odd"}, fake_odd=source)
+    with pytest.raises(KeyboardInterrupt):
+        compose("standard")
+    sys.modules.pop("fake_odd", None)
+
+
+def test_an_interrupt_in_a_handler_of_the_programs_own_ends(site: Any) -> None:
+    source = "import signal\nsignal.raise_signal(signal.SIGINT)"
+    site.install("newel-odd", "2.1", plugins={"odd": "fake_odd"}, fake_odd=source)
+
+    def interrupted(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            compose("standard")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    sys.modules.pop("fake_odd", None)
+
+
+HOOK = "from newel_kernel import hookimpl\n@hookimpl\ndef register_tool_policies():\n    "
+DISTURBS = {
+    "os.close(1)": "closes or redirects stdout",
+    "os.close(2)": "closes or redirects stderr",
+    "os.close(0)": "closes or redirects stdin",
+    "[os.close(n) for n in range(3)]": "closes or redirects stdin and closes or redirects stdout",
+    "sys.stdout.close()": "closes or redirects stdout",
+    "sys.stderr.close()": "closes or redirects stderr",
+    "setattr(sys, 'stdout', None)": "closes or redirects stdout",
+    "os.dup2(os.open(os.devnull, os.O_WRONLY), 1)": "closes or redirects stdout",
+    "os.chdir('/')": "changes the working folder",
+}
+RUN = """
+import os, newel
+from newel.testing import ScriptedModel
+print('ANSWER', newel.run(newel.Agent(name='a', model=ScriptedModel(['hello'])), 'hi'), os.getcwd())
+"""
+
+
+@pytest.mark.parametrize(("where", "flags"), [("", ()), ("", ("-O",)), (HOOK, ())], ids=["import", "optimized", "hook"])
+@pytest.mark.parametrize("act", DISTURBS)
+def test_a_plugin_that_takes_what_the_program_stands_on_is_left_out(
+    tmp_path: Path, act: str, where: str, flags: tuple[str, ...]
+) -> None:
+    (tmp_path / "odd-1.0.dist-info").mkdir()
+    (tmp_path / "odd-1.0.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n\n")
+    (tmp_path / "odd-1.0.dist-info/entry_points.txt").write_text("[newel.plugins]\nodd = fake_odd\n")
+    (tmp_path / "fake_odd.py").write_text(f"import os, sys\n{where}{act}\n")
+    ended = subprocess.run(
+        [sys.executable, *flags, "-c", RUN],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+    assert ended.stdout == f"ANSWER hello {tmp_path}\n", ended.stderr
+    assert "plugin 'odd' (odd 1.0) is left out" in ended.stderr
+    assert DISTURBS[act] in ended.stderr
+
+
+@pytest.mark.parametrize("act", ["raise KeyboardInterrupt", "os.close(1)", "os.chdir('/')"])
+def test_a_configured_plugin_that_does_so_stops_the_program_with_its_name(site: Any, extending: Any, act: str) -> None:
+    site.install("newel-odd", "2.1", plugins={"odd": "fake_odd"}, fake_odd=f"import os, sys\n{act}")
+    with pytest.raises(PluginLoadError, match=r"'odd' \(newel-odd 2.1, fake_odd\) failed to load"):
+        compose(extending("standard", "settings: {odd: {}}"))
+    sys.modules.pop("fake_odd", None)
+
+
+def test_a_plugin_may_wrap_a_stream(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", sys.stdout)
+    source = "import io, sys\nsys.stdout = io.TextIOWrapper(io.BytesIO())"
+    site.install("newel-odd", "2.1", plugins={"odd": "fake_odd"}, fake_odd=source)
+    assert next(record for record in compose("standard").plugins if record.name == "odd").state == "enabled"
     sys.modules.pop("fake_odd", None)
 
 

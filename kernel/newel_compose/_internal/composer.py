@@ -89,6 +89,7 @@ def _build(
 ) -> Composition:
     """Compose these plugins; an error carries which of them could be left out."""
     manager = Manager()
+    manager.strange = {one.name for one in loaded if one.record.source.partition(" ")[0] != discovery.OWN_PACKAGE}
     for one in (*objects, *loaded):
         manager.add(one.name, one.plugin)
     manager.declare_kinds()

@@ -14,6 +14,7 @@ from stevedore import NamedExtensionManager
 
 from newel_compose._internal.faults import describe_error
 from newel_compose._internal.requirements import unmet as unmet_requirements
+from newel_compose._internal.surroundings import is_interrupt, undisturbed
 from newel_kernel import CompositionError, PluginLoadError, did_you_mean
 
 PLUGIN_GROUP = "newel.plugins"
@@ -207,13 +208,20 @@ class _Guarded(EntryPoint):
         """The object it points to."""
         try:
             return super().load()
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:
-            if isinstance(error, Exception) and not isinstance(error, AssertionError):
+            if is_interrupt(error) or (isinstance(error, Exception) and not isinstance(error, AssertionError)):
                 raise
             # stevedore lets these through
             raise ImportError(f"{type(error).__name__}: {error}") from error
+
+
+class _Strange(_Guarded):
+    """One of another package, which must not take from the program what it stands on."""
+
+    def load(self) -> object:
+        """The object it points to."""
+        with undisturbed():
+            return super().load()
 
 
 class UnmetRequirementError(ImportError):
@@ -242,7 +250,10 @@ class FreshManager(NamedExtensionManager):  # type: ignore[type-arg] # older rel
 
     def list_entry_points(self) -> list[EntryPoint]:
         """The entry points of the group, as the scan found them."""
-        return [_Guarded(p.name, p.target, self.namespace) for p in installed(self._points, self.namespace).values()]
+        return [
+            (_Guarded if point.distribution == OWN_PACKAGE else _Strange)(point.name, point.target, self.namespace)
+            for point in installed(self._points, self.namespace).values()
+        ]
 
 
 def load(

@@ -97,6 +97,8 @@ def place_of(error: BaseException) -> str:
     """
     while error.__cause__ is not None:
         error = error.__cause__
+    if getattr(error, "has_no_place", False):
+        return ""
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         return f" ({Path(error.filename).name}:{error.lineno})"
     standard = sysconfig.get_path("stdlib")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from difflib import SequenceMatcher
 from operator import itemgetter
 from types import ModuleType
@@ -17,6 +18,7 @@ from newel_compose._internal.faults import Fault, describe_error, with_fault
 from newel_compose._internal.hookless import hookless
 from newel_compose._internal.hookspecs import HookPolicy, register_hook_policies, register_kinds, register_settings
 from newel_compose._internal.results import described, listed
+from newel_compose._internal.surroundings import DisturbanceError, is_interrupt, undisturbed
 from newel_kernel import (
     KERNEL_KINDS,
     LIFECYCLE,
@@ -90,6 +92,8 @@ class Manager:
     def __init__(self) -> None:
         self._pluggy = _Pluggy("newel")
         self._rank: dict[str, int] = {}
+        #: The plugins of other packages, which must not take from the program what it stands on.
+        self.strange: Container[str] = ()
         #: Hook -> the kind that it provides; `owners`: hook -> the plugin that declares the kind.
         self.kinds: dict[str, Kind[Descriptor]] = {}
         self.owners: dict[str, str] = {}
@@ -134,9 +138,9 @@ class Manager:
         except ValueError:
             text, why = f"the plugin {name!r} is registered twice", "a plugin of that name was given directly"
             raise with_fault(CompositionError(text), name, why) from None
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:  # its own __dir__ or __getattr__ raises
+            if is_interrupt(error):
+                raise
             why = f"its hooks cannot be read: {describe_error(error)}"
             raise with_fault(PluginError(f"the plugin {name!r} cannot take part: {why}"), name, why) from error
 
@@ -226,10 +230,11 @@ class Manager:
         impls = getattr(self._pluggy.hook, hook).get_hookimpls()
         for impl in sorted(impls, key=lambda i: (not i.tryfirst, i.trylast, self._rank[i.plugin_name])):
             try:
-                result = impl.function(*(available[name] for name in impl.argnames))
-            except (PluginError, KeyboardInterrupt):
-                raise
+                with undisturbed() if impl.plugin_name in self.strange else nullcontext():
+                    result = impl.function(*(available[name] for name in impl.argnames))
             except BaseException as error:  # SystemExit, too: a plugin that exits must not end the program unnamed
+                if (isinstance(error, PluginError) and not isinstance(error, DisturbanceError)) or is_interrupt(error):
+                    raise
                 name, why = impl.plugin_name, f"failed in {hook}: {describe_error(error)}"
                 raise with_fault(PluginError(f"the plugin {name!r} {why}"), name, f"it {why}") from error
             yield impl.plugin_name, result  # outside the try: closing this generator is not the plugin's fault

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 
 from newel_compose._internal.discovery import DISTRIBUTION_GROUP, OWN_PACKAGE, InstalledPoint, Points, sorted_points
 from newel_compose._internal.faults import describe_error
+from newel_compose._internal.surroundings import is_interrupt, undisturbed
 
 _log = logging.getLogger("newel.plugins")
 #: The entry points of distributions that were reported.
@@ -41,10 +43,11 @@ def _meant(shipped: Mapping[Path, InstalledPoint]) -> Path | None:
 
 def _files(point: InstalledPoint) -> list[Path]:
     try:
-        spec = find_spec(point.target)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # noqa: BLE001 - a plugin boundary: finding a subpackage imports its package
+        with undisturbed() if point.distribution != OWN_PACKAGE else nullcontext():
+            spec = find_spec(point.target)
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
         where = point.target or "its empty target"
         _report(point, f"{where} could not be imported: {describe_error(error)}; reinstall or uninstall")
         spec = None
