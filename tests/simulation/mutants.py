@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -197,6 +198,22 @@ def _one_after_another() -> Iterator[None]:
 
 
 @contextmanager
+def _locked_rows_keep_their_worker() -> Iterator[None]:
+    """A worker tries its writes until they are done or late, and takes no others meanwhile."""
+    commit = pooled.PooledDatabase._committed
+
+    async def commit_all(self: Any, items: Any) -> None:
+        pause = 0.01
+        while items := [item for item in items if not item.outcome.done()]:
+            await commit(self, items)
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 0.5)
+
+    with patch.object(pooled.PooledDatabase, "_committed", commit_all):
+        yield
+
+
+@contextmanager
 def _shared_rows_in_groups() -> Iterator[None]:
     """Groups also write rows that sessions share."""
     with patch.object(Append, "shared", False):
@@ -283,6 +300,7 @@ def _mutants() -> Sequence[Mutant]:
         Mutant("late answers are believed", 2, BOTH, _late_answers_are_believed),
         Mutant("each waits again", 3, sqlite, _each_waits_again),
         Mutant("one after another", 3, postgres, _one_after_another),
+        Mutant("locked rows keep their worker", 3, postgres, _locked_rows_keep_their_worker),
         Mutant("shared rows in groups", 3, postgres, _shared_rows_in_groups),
         Mutant("no lock timeout", 3, postgres, partial(_no_limit, "lock_timeout")),
         Mutant("no idle timeout", 3, postgres, partial(_no_limit, "idle_in_transaction_session_timeout")),

@@ -160,9 +160,12 @@ class ServerSession:
         self.is_abandoned = False
         self.transaction: Transaction | None = None
         self._idle_number = 0
+        #: The transaction's own time limit for standing still.
+        self._idle_seconds: float | None = None
 
-    def begin(self) -> None:
+    def begin(self, idle_seconds: float | None) -> None:
         self.transaction = Transaction(self)
+        self._idle_seconds = idle_seconds
         self.rest()
 
     def end(self, commits: bool) -> None:
@@ -183,6 +186,7 @@ class ServerSession:
         self._idle_number += 1
         number, limit = self._idle_number, self.limits.get("idle_in_transaction_session_timeout")
         if limit:
+            limit = self._idle_seconds or limit
             self.server.world.after(limit, lambda: self.close() if self._idle_number == number else None)
 
     def close(self) -> None:
@@ -320,6 +324,14 @@ def _reading(read: Callable[[Server, Transaction, Sequence[Any]], list[Any]]) ->
 def _row(server: Server, transaction: Transaction, values: Sequence[Any]) -> list[Any]:
     row = _found(server, transaction, values)
     return [_columns(server, row)] if row is not None else []
+
+
+def _free_row(server: Server, transaction: Transaction, values: Sequence[Any]) -> Any:
+    row = _found(server, transaction, values)
+    if row is None or server.locks.get(("sessions", row.number)) not in (None, transaction):
+        return []
+    yield ("sessions", row.number)
+    return [_columns(server, row)]
 
 
 def _view(server: Server, transaction: Transaction, values: Sequence[Any]) -> list[Any]:
@@ -501,6 +513,7 @@ def _meanings(sql: Statements) -> Iterator[tuple[str, Meaning]]:
     """The statements that a run may use, each with what it means."""
     assert sql.dialect is POSTGRES
     yield sql.row, _reading(_row)
+    yield sql.free_row, _free_row
     yield sql.view, _reading(_view)
     yield sql.tail, _reading(_tail)
     yield sql.obstacle, _reading(_obstacle)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -15,7 +16,7 @@ from newel.sessions.stored.leases import Leases
 from newel.sessions.stored.pooled import Connection, Pool, PooledDatabase, Rejected, Trouble
 from newel.sessions.stored.statements import Statements
 from newel.sessions.stored.steps import Query, Reply
-from newel.sessions.stored.time_limits import postgres_limits
+from newel.sessions.stored.time_limits import postgres_idle, postgres_limits
 
 _PASSING = ("deadlock", "lock timeout", "canceled", "closed", "idle", "cut", "failed")
 
@@ -108,8 +109,9 @@ class SimConnection(Connection):
         return self.is_terminated or self.session.is_closed or self._process.is_dead
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[None]:
-        await self._simple(self.session.begin)
+    async def transaction(self, shortest_lease: float = math.inf) -> AsyncIterator[None]:
+        own = postgres_idle(shortest_lease)
+        await self._simple(partial(self.session.begin, float(own.rpartition(" ")[2]) / 1000 if own else None))
         try:
             yield
         except BaseException:

@@ -21,7 +21,7 @@ from tests.simulation.world import Process, SimThread, World
 from newel.claims.settings import Settings
 from newel.sessions.sqlite import renewal, writer
 from newel.sessions.sqlite import service as sqlite_service
-from newel.sessions.stored import clockwork, keeper, leases, leasing, pooled
+from newel.sessions.stored import clockwork, committer, keeper, leases, leasing, pooled
 from newel.sessions.stored.dialects import SQLITE
 from newel.sessions.stored.statements import Statements
 from newel_kernel import seam
@@ -165,6 +165,7 @@ def replaced(world: World) -> Iterator[None]:
         (keeper, {"watch_forks": watch_forks}),
         (writer, {"watch_forks": watch_forks}),
         (pooled, {"random": SimpleNamespace(random=random.Random(world.seed).random)}),
+        (committer, {"random": SimpleNamespace(random=random.Random(world.seed + 1).random)}),
         (sqlite_service, {"SqliteDatabase": SimDatabase, "STATEMENTS": statements}),
         (writer, {"STATEMENTS": statements}),
         (renewal, {"STATEMENTS": statements}),

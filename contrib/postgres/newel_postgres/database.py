@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -18,7 +19,7 @@ from newel.sessions.stored.pooled import Connection, Pool, PooledDatabase, Rejec
 from newel.sessions.stored.schema import VERSION, Schema
 from newel.sessions.stored.statements import Statements
 from newel.sessions.stored.steps import Query, Reply
-from newel.sessions.stored.time_limits import postgres_limits
+from newel.sessions.stored.time_limits import postgres_idle, postgres_limits
 from newel_kernel import ConfigurationError
 from newel_postgres.parameters import parameters_of
 
@@ -191,9 +192,11 @@ class _Connection(Connection):
         return Reply(rows, len(rows))
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[None]:
+    async def transaction(self, shortest_lease: float = math.inf) -> AsyncIterator[None]:
         limits = postgres_limits(self._access.patience).items() if self._access.proxy else ()
         begin = ["BEGIN", *(f"SET LOCAL {name} = {value}" for name, value in limits)]
+        if own := postgres_idle(shortest_lease):
+            begin.append(own)
         with translated(self._access):
             await self._connection.execute("; ".join(begin))  # one round trip
         try:

@@ -138,6 +138,28 @@ def test_a_locked_row_stops_the_renewal_of_no_other(postgres: Callable[[], str])
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("kind", ["postgres", "database-postgres"])
+def test_a_transaction_that_stands_still_ends_in_time_for_its_lease(request: pytest.FixtureRequest, kind: str) -> None:
+    """As that of a process whose tool blocks the event loop, which must not lose its own lease by it."""
+    make, _ = server_of(kind, request)
+
+    async def main() -> None:
+        async with make() as store:
+            view, losses = await held(store)
+            assert store._leases.shortest == LEASE
+            pool = store._database.make_pool()
+            with suppress(Exception):  # the server has closed its connection
+                async with pool.connection() as connection, connection.transaction(LEASE):
+                    await connection.run(Query("SELECT number FROM newel_sessions WHERE id = 's' FOR UPDATE"))
+                    time.sleep(LONG)  # the event loop, too
+            with suppress(Exception):
+                await pool.close()
+            assert losses == []
+            await store.append_event(view, said())
+
+    asyncio.run(main())
+
+
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Another writer has the file."""

@@ -132,7 +132,7 @@ def test_a_write_that_comes_later_may_be_over_first() -> None:
             for item in items:
                 item.outcome.set_result(None)
 
-        committer = Committer(commit, 1, 0.6, lambda: StoreUnavailableError("late"))
+        committer = Committer(commit, commit, 1, 0.6, lambda: StoreUnavailableError("late"))
         with OnePatience():
             await asyncio.sleep(0.4)
             under_way = committer.submit(AnyWrite("a"))  # type: ignore[arg-type]

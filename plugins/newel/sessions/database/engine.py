@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -18,7 +19,7 @@ from newel.sessions.stored.pooled import Connection, Pool, PooledDatabase, drive
 from newel.sessions.stored.schema import VERSION, Schema
 from newel.sessions.stored.statements import Statements
 from newel.sessions.stored.steps import Query, Reply
-from newel.sessions.stored.time_limits import LOCK_SECONDS, mysql_limits, postgres_limits
+from newel.sessions.stored.time_limits import LOCK_SECONDS, mysql_limits, postgres_idle, postgres_limits
 from newel_kernel import ConfigurationError, FeatureUnavailableError
 
 if TYPE_CHECKING:
@@ -253,9 +254,11 @@ class _EngineConnection(Connection):
         return Reply(rows, 0 if rows else result.rowcount)
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[None]:
+    async def transaction(self, shortest_lease: float = math.inf) -> AsyncIterator[None]:
         await self.run(Query(self._engines.dialect.begin))
         try:
+            if self._engines.dialect.at_once and (own := postgres_idle(shortest_lease)):
+                await self.run(Query(own))
             yield
         except Exception:
             await self.run(Query("ROLLBACK"))

@@ -1,10 +1,15 @@
-"""Committer: the writes of one event loop, several in one transaction if more wait than connections exist."""
+"""Committer: the writes of one event loop, several in one transaction if more wait than connections exist.
+
+A write that could not be made, as with a locked row, leaves its worker to others and is tried again beside them.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import random
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 from newel.sessions.stored import clockwork
@@ -13,34 +18,42 @@ from newel.sessions.stored.patience import patience_ends
 from newel.sessions.stored.steps import Write
 from newel_kernel import seam
 
+#: How long to wait before the second attempt, and before any, in seconds.
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.5
+
 
 class Item:
     """A write that waits or is under way, until a time by `clockwork.elapsed`."""
 
-    __slots__ = ("key", "outcome", "until", "write")
+    __slots__ = ("attempts", "key", "outcome", "until", "write")
 
     def __init__(self, write: Write[Any], until: float) -> None:
         self.write = write
         self.key = write.key
         self.until = until
         self.outcome = Outcome()
+        #: How often it has been tried alone.
+        self.attempts = 0
 
 
 class Committer:
-    """Runs writes with at most `workers` tasks. Writes of one session never run side by side.
+    """Runs writes with at most `workers` tasks, and one more for further attempts. No session is written side by side.
 
-    A write that no worker has begun within `patience` seconds fails with the error that `late` makes; `commit` does the
-    same for those that it is given.
+    `commit` makes the first attempt of several writes and `retry` a further one; what they leave undone is tried again.
+    They end the waits of their writes that are over. A write that no worker has begun within `patience` seconds fails
+    with the error that `late` makes.
     """
 
     def __init__(
         self,
         commit: Callable[[list[Item]], Awaitable[None]],
+        retry: Callable[[list[Item]], Awaitable[None]],
         workers: int,
         patience: float,
         late: Callable[[], Exception],
     ) -> None:
         self._commit = commit
+        self._retry = retry
         self._workers = workers
         self._patience = patience
         self._late = late
@@ -48,7 +61,11 @@ class Committer:
         self._timer: asyncio.TimerHandle | None = None
         self._expires_at = 0.0
         self._waiting: deque[Item] = deque()
-        #: The keys of the writes that the workers are committing.
+        #: The writes whose first attempt has failed, and whether there are new ones.
+        self._unfinished: list[Item] = []
+        self._more = asyncio.Event()
+        self._is_retrying = False
+        #: The keys of the writes that are being committed, or are to be tried again.
         self._busy: set[object] = set()
         self._working = 0
         self.tasks: set[asyncio.Task[None]] = set()
@@ -57,14 +74,22 @@ class Committer:
         """Queue a write; it is committed in its turn."""
         item = Item(write, patience_ends(self._patience))
         self._waiting.append(item)
-        if self._working < self._workers:
-            self._working += 1
-            task = seam.spawn(self._work())
-            self.tasks.add(task)
-            task.add_done_callback(self.tasks.discard)
-        elif self._timer is None or item.until < self._expires_at:
+        if not self._begin_work() and (self._timer is None or item.until < self._expires_at):
             self._look_again(item.until)
         return item.outcome
+
+    def _begin_work(self) -> bool:
+        """Let one more worker begin; False if all work."""
+        if self._working >= self._workers:
+            return False
+        self._working += 1
+        self._spawn(self._work())
+        return True
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = seam.spawn(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
 
     def _look_again(self, until: float) -> None:
         """End the waits that are over at that time, then."""
@@ -91,21 +116,69 @@ class Committer:
         try:
             while items := self._next_share():
                 try:
-                    await self._commit(items)
-                except asyncio.CancelledError as error:  # the loop ends, and waits for its last tasks
-                    if cancelled is not None:
-                        raise
-                    cancelled = error
-                    await self._commit(items)
+                    try:
+                        await self._commit(items)
+                    except asyncio.CancelledError as error:  # the loop ends, and waits for its last tasks
+                        if cancelled is not None:
+                            raise
+                        cancelled = error
+                    if cancelled is not None:  # nobody would wait for a new task
+                        await self._persist(items, asyncio.Event())
                 finally:
-                    self._busy.difference_update([item.key for item in items])
-                    for item in items:
-                        if not item.outcome.done():
-                            item.outcome.set_exception(asyncio.CancelledError("the event loop has ended"))
+                    self._settle(items, ended=cancelled is not None)
         finally:
             self._working -= 1
+            if self._waiting and self._timer is None:  # for sessions that others write
+                self._look_again(min(item.until for item in self._waiting))
         if cancelled is not None:
             raise cancelled
+
+    def _settle(self, items: list[Item], *, ended: bool) -> None:
+        """Let what is undone be tried again, or end it with the loop; the sessions of the others are free."""
+        unfinished = []
+        for item in items:
+            if not item.outcome.done() and ended:
+                item.outcome.set_exception(asyncio.CancelledError("the event loop has ended"))
+            if item.outcome.done():
+                self._busy.discard(item.key)
+            else:
+                unfinished.append(item)
+        if unfinished:
+            self._unfinished += unfinished
+            self._more.set()
+            if not self._is_retrying:
+                self._is_retrying = True
+                self._spawn(self._try_again())
+
+    async def _try_again(self) -> None:
+        """Try again what is unfinished, until nothing is."""
+        try:
+            await self._persist(self._unfinished, self._more)
+        except asyncio.CancelledError:  # the loop ends, and waits for its last tasks
+            await self._persist(self._unfinished, self._more)
+            raise
+        finally:
+            self._is_retrying = False
+            items, self._unfinished = self._unfinished, []
+            self._settle(items, ended=True)
+
+    async def _persist(self, items: list[Item], more: asyncio.Event) -> None:
+        """Try `items` again until all are done, and so removed; `more` says that there are new ones."""
+        pause = _FIRST_PAUSE
+        while True:
+            done = [item for item in items if item.outcome.done()]
+            items[:] = [item for item in items if not item.outcome.done()]
+            self._settle(done, ended=False)
+            if done and self._waiting:  # perhaps for one of these sessions
+                self._begin_work()
+            if not items:
+                return
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause * (0.5 + random.random())):  # noqa: S311 - two must not collide again
+                    await more.wait()
+            pause = _FIRST_PAUSE if more.is_set() else min(pause * 2, _LONGEST_PAUSE)
+            more.clear()
+            await self._retry(list(items))
 
     def _next_share(self) -> list[Item]:
         """A worker's share of the waiting writes; those of sessions that another worker is writing stay queued."""

@@ -9,6 +9,7 @@ store. See docs/explanation/decisions/0020-leases-and-clocks.md.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -82,6 +83,8 @@ class Leases:
         self.owner = new_owner()
         #: Called with a lease that the service has to renew; set by what renews it.
         self.on_taken: Callable[[Lease], None] | None = None
+        #: The seconds of the shortest lease that there was.
+        self.shortest = math.inf
         self._leases: dict[int, Lease] = {}
         self._lock = threading.Lock()
 
@@ -89,6 +92,8 @@ class Leases:
         """Remember a lease."""
         with self._lock:
             self._leases[id(lease.view)] = lease
+        if 0 < lease.seconds < self.shortest:
+            self.shortest = lease.seconds
 
     def granted(self, lease: Lease, epoch: int, start: float) -> None:
         """Note that the store, asked at `start`, has given the lease to its view, under `epoch`."""

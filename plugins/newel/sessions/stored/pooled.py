@@ -6,6 +6,7 @@ A driver says how it connects and runs a statement, and sorts its errors: `Troub
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import random
 from abc import ABC, abstractmethod
@@ -50,8 +51,11 @@ class Connection(ABC):
         """Run one statement."""
 
     @abstractmethod
-    def transaction(self) -> AbstractAsyncContextManager[None]:
-        """A transaction that is committed at the end of the block, and rolled back if the block fails."""
+    def transaction(self, shortest_lease: float = math.inf) -> AbstractAsyncContextManager[None]:
+        """A transaction that is committed at the end of the block, and rolled back if the block fails.
+
+        The server ends one that stands still for longer than leases allow (see `time_limits`).
+        """
 
 
 class Pool(ABC):
@@ -145,40 +149,67 @@ class PooledDatabase(ABC):
         mine = self._loops.peek()
         if mine is None:
             return
-        await asyncio.gather(*mine.committer.tasks, return_exceptions=True)
+        while tasks := mine.committer.tasks:
+            await asyncio.gather(*tasks, return_exceptions=True)
         await self._loops.close()
         await mine.pool.close()
 
     async def _committed(self, items: list[Item]) -> None:
-        """Commit writes together or, if that fails, each on its own.
+        """Commit writes together or, if that is refused, each on its own; what meets Trouble is left undone.
 
         A group changes rows of its sessions only, in the order of their keys: two groups never wait for each other.
         """
         group = sorted((item for item in items if not item.write.shared), key=lambda item: item.write.key)
-        if len(group) > 1 and await self._together(group):
-            items = [item for item in items if item.write.shared]
-        pause = _FIRST_PAUSE
-        while items := [item for item in items if not item.outcome.done()]:  # done: before the attempt was cut off
-            for item in items:  # round by round: one that waits for a lock must not use up the patience of all
-                await self._try(item, items)
-            if not items[-1].outcome.done():
-                pause = await _paused(pause)
+        if len(group) < 2 or await self._tried(self._together(group), items):
+            await self._each(items)
 
-    async def _try(self, item: Item, others: Sequence[Item]) -> None:
-        """Make one attempt, which ends when the first of the `others` is late; item's outcome may stay open."""
-        waiting = [one for one in others if not one.outcome.done()]
-        if item not in waiting:
-            return
+    async def _each(self, items: Sequence[Item]) -> None:
+        """Commit writes one by one until one meets Trouble; those that were tried least often come first."""
+        for item in sorted(items, key=lambda item: item.attempts):
+            if not item.outcome.done():
+                item.attempts += 1
+                if not await self._tried(self._try(item, items), items):
+                    return
+
+    async def _committed_again(self, items: list[Item]) -> None:
+        """Commit those whose sessions no other transaction has locked; then wait for a lock, and for one only.
+
+        If all were waited for in turn, the first would use up the patience of the others, which may be free by then.
+        """
+        free: list[Item] = []
+
+        async def look(connection: Connection) -> None:
+            for item in items:
+                names = tuple(map(self._statements.dialect.stored, item.write.key))
+                if (await connection.run(Query(self._statements.free_row, names))).rows:
+                    free.append(item)
+
+        if await self._tried(self._within(_first_end(items), look), items):
+            await self._committed([item for item in free if not item.outcome.done()])
+            await self._each([item for item in items if not item.outcome.done()])
+
+    async def _tried(self, attempt: Coroutine[Any, Any, object], items: Sequence[Item]) -> bool:
+        """Whether an attempt met no Trouble; else those of `items` that are late, or that nobody wants, have ended."""
         try:
-            work = partial(self._alone, item.write)
-            item.outcome.set_result(await self._within(min(one.until for one in waiting), work))
+            await attempt
         except Trouble as trouble:
             now = clockwork.elapsed()
-            for one in waiting:
-                if one.outcome.unwanted:
-                    one.outcome.set_exception(asyncio.CancelledError())
-                elif now >= one.until:
-                    one.outcome.set_exception(self._unavailable(trouble))
+            for item in items:
+                if item.outcome.done():
+                    continue
+                if item.outcome.unwanted:
+                    item.outcome.set_exception(asyncio.CancelledError())
+                elif now >= item.until:
+                    item.outcome.set_exception(self._unavailable(trouble))
+            return False
+        return True
+
+    async def _try(self, item: Item, others: Sequence[Item]) -> None:
+        """Make one attempt, which ends when the first of the `others` is late; raises Trouble."""
+        try:
+            item.outcome.set_result(await self._within(_first_end(others), partial(self._alone, item.write)))
+        except Trouble:
+            raise
         except Exception as error:  # noqa: BLE001 - it goes to the caller that waits for the write
             item.outcome.set_exception(error)
 
@@ -188,18 +219,18 @@ class PooledDatabase(ABC):
         if write.single and self.one_statement_commits:
             result = await driven(connection, steps)
         else:
-            async with connection.transaction():
+            async with connection.transaction(self._leases.shortest):
                 result = await driven(connection, steps)
         batch.grow()
         return result
 
-    async def _together(self, items: list[Item]) -> bool:
-        """Commit writes in one transaction; False if that failed. A write with its own error spoils no other."""
+    async def _together(self, items: list[Item]) -> None:
+        """Commit writes in one transaction, unless it is refused. A write with its own error spoils no other."""
         batch = Batch()
         outcomes: list[tuple[Outcome, object, SessionError | None]] = []
 
         async def write_all(connection: Connection) -> None:
-            async with connection.transaction():
+            async with connection.transaction(self._leases.shortest):
                 for item in items:
                     try:
                         result = await driven(connection, item.write.steps(self._statements, batch))
@@ -210,16 +241,17 @@ class PooledDatabase(ABC):
                         outcomes.append((item.outcome, None, error))
 
         try:
-            await self._within(min(item.until for item in items), write_all)
+            await self._within(_first_end(items), write_all)
+        except Trouble:
+            raise
         except Exception:  # noqa: BLE001 - each is then tried on its own, and gets its own error
-            return False
+            return
         batch.grow()
         for outcome, result, error in outcomes:
             if error is not None:
                 outcome.set_exception(error)
             else:
                 outcome.set_result(result)
-        return True
 
     async def _attempted(self, work: Callable[[Connection], Coroutine[Any, Any, T]], *, cuts: bool) -> T:
         """The result of `work`, tried again while it raises Trouble; `cuts`: the last attempt, too, ends in time."""
@@ -267,11 +299,17 @@ class PooledDatabase(ABC):
         if self._pid != os.getpid():  # in a forked child, whose parent's leases are not its own
             self._pid = os.getpid()
             self._leases.forget()
-        return _Loop(self.make_pool(), Committer(self._committed, self.writers, self._patience, self._unavailable))
+        commit, retry = self._committed, self._committed_again
+        return _Loop(self.make_pool(), Committer(commit, retry, self.writers, self._patience, self._unavailable))
 
     async def _renewed(self, pool: Pool, renewal: Renew) -> Renewed:
-        async with pool.connection() as connection, connection.transaction():
+        async with pool.connection() as connection, connection.transaction(self._leases.shortest):
             return await driven(connection, renewal.steps(self._statements, Batch()))
+
+
+def _first_end(items: Sequence[Item]) -> float:
+    """When the first of the writes that are not done is late."""
+    return min(item.until for item in items if not item.outcome.done())
 
 
 async def _paused(pause: float) -> float:

@@ -67,6 +67,11 @@ class Statements:
         return f"SELECT {self._columns} FROM {self._sessions} WHERE {self._key}"
 
     @cached_property
+    def free_row(self) -> str:
+        """The same, unless another transaction has locked it."""
+        return f"{self.row} {self.dialect.unlocked}"
+
+    @cached_property
     def view(self) -> str:
         """The same with its state: part 0 is the session, 1 to 3 are the scopes' keys and values."""
         key, nothing = self.dialect.key, ", ".join(["NULL"] * 9)
