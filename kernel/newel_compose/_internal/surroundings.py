@@ -60,7 +60,7 @@ def undisturbed() -> Iterator[None]:
     finally:
         changes = before.restore()
     if changes:
-        raise DisturbanceError(f"it {' and '.join(changes)}, which it must leave as it is")
+        raise DisturbanceError(f"it {' and '.join(changes)}, which it must leave alone")
 
 
 class _Surroundings:

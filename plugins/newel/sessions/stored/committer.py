@@ -1,6 +1,6 @@
 """Committer: the writes of one event loop, several in one transaction if more wait than connections exist.
 
-A write that could not be made, as with a locked row, leaves its worker to others and is tried again beside them.
+A write that could not be made, as with a locked row, leaves its worker to others and is tried again meanwhile.
 """
 
 from __future__ import annotations
