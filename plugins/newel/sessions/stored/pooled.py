@@ -174,7 +174,8 @@ class PooledDatabase(ABC):
     async def _committed_again(self, items: list[Item]) -> None:
         """Commit those whose sessions no other transaction has locked; then wait for a lock, and for one only.
 
-        If all were waited for, one after the other, the first would use up the patience of the others, which may be free by then.
+        If all were waited for, one after the other, the first would use up the patience of the others, which may be
+        free by then.
         """
         free: list[Item] = []
 
