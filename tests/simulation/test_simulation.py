@@ -47,6 +47,7 @@ FOUND = [
     ("each waits again", "sqlite", 1),
     ("one after another", "postgres", 1),
     ("cancelling is not heard", "sqlite", 3),
+    ("cancelling is not heard", "postgres", 37),
     ("locked rows keep their worker", "postgres", 82),
     ("no version check", "sqlite", 1),
     ("no version check", "postgres", 1),
