@@ -143,18 +143,27 @@ def plan_file(place: Place, config_path: str) -> Plan:
 
 
 def _file_of_app(place: Place, config_path: str) -> Path:
-    path = Path(config_path)
-    key = place.key if isinstance(place.key, str) else "config_path"
-    if path.is_absolute() or ".." in path.parts or "\\" in config_path or "\0" in config_path:
-        raise place.error(f"{key} {config_path!r} leaves the app's folder; use a path inside it")
-    here = place.file.document.file
-    file = here.parent / path
-    if not file.resolve().is_relative_to(place.app.folder):
-        raise place.error(f"{key} {config_path!r} is a link out of the app's folder; copy it there")
+    file = find_file(place, config_path)
     if file.suffix not in SUFFIXES or not file.is_file():
+        here, key = place.file.document.file, _key(place)
         missing = place.error(f"{key} {config_path!r}: there is no such YAML file next to {here.name}; create it")
         raise AgentFileMissingError(str(missing))
     return file
+
+
+def find_file(place: Place, name: str) -> Path:
+    """The file that a value names, relative to its own; it need not exist. One outside the app's folder is refused."""
+    path, key = Path(name), _key(place)
+    if path.is_absolute() or ".." in path.parts or "\\" in name or "\0" in name:
+        raise place.error(f"{key} {name!r} leaves the app's folder; use a path inside it")
+    file = place.file.document.file.parent / path
+    if not file.resolve().is_relative_to(place.app.folder):
+        raise place.error(f"{key} {name!r} is a link out of the app's folder; copy it there")
+    return file
+
+
+def _key(place: Place) -> str:
+    return place.key if isinstance(place.key, str) else "config_path"
 
 
 def describe(value: object) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, get_origin
+from pathlib import Path
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, Field
 
@@ -12,7 +13,17 @@ import newel.tools
 import newel_compose
 from newel.files.calls import apply, check_call
 from newel.files.compilation import SUFFIXES, Constant, Factory, Place, Reader, kind_of
-from newel.files.names import call, describe, evaluate, importer, list_of, read_agent, read_agent_of_code, read_code
+from newel.files.names import (
+    call,
+    describe,
+    evaluate,
+    find_file,
+    importer,
+    list_of,
+    read_agent,
+    read_agent_of_code,
+    read_code,
+)
 from newel.files.references import ArgumentConfig, CodeConfig
 from newel.tools.kinds import ToolFactory, adapt_tool
 from newel.tools.refinement import Refinement, refined, refined_toolset
@@ -83,7 +94,7 @@ def _annotations(create: Callable[..., object]) -> dict[str, object]:
 
 
 def _read_argument(place: Place, annotation: object) -> Factory:
-    """An argument of a call; what a file can only name (an agent, a function) is found by the annotation."""
+    """An argument of a call; what a file can only name (an agent, a function, a file) is found by the annotation."""
     if isinstance(annotation, type) and issubclass(annotation, BaseAgent):
         place = place.apart()
         if isinstance(place.value, str) and not place.value.endswith(SUFFIXES):
@@ -91,7 +102,17 @@ def _read_argument(place: Place, annotation: object) -> Factory:
         return read_agent(place)
     if get_origin(annotation) is Callable:
         return read_code(place)
+    if annotation is Path or Path in get_args(annotation):
+        return _read_path(place)
     return Constant(place.value)
+
+
+def _read_path(place: Place) -> Factory:
+    """A file of the app's folder, relative to this one."""
+    file = find_file(place, place.text())
+    if not file.is_file():
+        raise place.error(f"{place.key} {place.value!r}: there is no such file; create it")
+    return Constant(file.absolute())
 
 
 def read_tool(place: Place) -> Factory:

@@ -107,6 +107,11 @@ class Arguments:
         if of_body and of_body[0].name is None:
             return Values(parameters, given[of_body[0].called], True)
         body = self._operation.body
+        lacking = (
+            sorted(body.required_properties - {one.name for one in of_body}) if body is not None and of_body else []
+        )
+        if lacking := [one.called for one in self.listed if one.parameter is None and one.name in lacking]:
+            raise ArgumentError(f"missing: {', '.join(lacking)}: the body needs them if it is sent at all")
         has_body = bool(of_body) or (body is not None and body.required)
         return Values(parameters, {one.name: given[one.called] for one in of_body}, has_body)
 

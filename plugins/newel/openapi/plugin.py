@@ -16,7 +16,7 @@ from newel_types import deferred
 _toolset = deferred("newel.openapi.toolset", "OpenAPIToolset")
 
 
-# An agent file's arguments are read as this signature says.
+# An agent file's arguments are read as this signature says. It cannot allow private addresses: `settings` can.
 def _create(
     spec_file: Path | None = None,
     spec_dict: Json | None = None,
@@ -27,7 +27,6 @@ def _create(
     preserve_property_names: bool = False,
     server: str | None = None,
     server_variables: Mapping[str, str] | None = None,
-    allow_private_network_access: bool = False,
 ) -> BaseToolset:
     if (spec_file is None) == (spec_dict is None):
         raise ConfigurationError("OpenAPIToolset needs either `spec_file`, a document, or `spec_dict`, its content")
@@ -41,7 +40,6 @@ def _create(
         "preserve_property_names": preserve_property_names,
         "server": server,
         "server_variables": server_variables,
-        "allow_private_network_access": allow_private_network_access,
     }
     toolset: BaseToolset = _toolset()(**options)
     return toolset

@@ -129,6 +129,8 @@ def query_texts(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
 def _deep(own: str, value: dict[str, Any], name: str, encode: Encode) -> list[tuple[str, str]]:
     texts: list[tuple[str, str]] = []
     for key, inner in value.items():
+        if set("[]") & set(str(key)):
+            raise ArgumentError(f"{name}: the key {key!r} holds a bracket, by which a server tells keys apart")
         place = f"{own}[{encoded(str(key), name)}]"
         if isinstance(inner, dict):
             texts += _deep(place, inner, name, encode)

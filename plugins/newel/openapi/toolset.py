@@ -137,16 +137,20 @@ def _root(given: Mapping[str, Any] | None, text: str | None, kind: str, file: st
         if not isinstance(given, Mapping):
             raise DocumentError(f"spec_dict must be a dict, not {type(given).__name__}")
         return given
-    if file is not None:
-        path = Path(file)
-        try:
-            if path.stat().st_size > 4 * MOST:
-                raise DocumentError(f"{path} is larger than any document that is read")
-            text = path.read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            raise DocumentError(f"the document {path} cannot be read: {error}") from None
-        kind = "json" if path.suffix.lower() == ".json" else "yaml"
-    return read_document(text or "", kind)
+    return read_document(text or "", kind) if file is None else _read_file(Path(file))
+
+
+def _read_file(path: Path) -> Mapping[str, Any]:
+    try:
+        if path.stat().st_size > 4 * MOST:
+            raise DocumentError(f"{path} is larger than any document that is read")
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DocumentError(f"the document {path} cannot be read: {error}") from None
+    try:
+        return read_document(text, "json" if path.suffix.lower() == ".json" else "yaml")
+    except DocumentError as error:
+        raise DocumentError(f"{path}: {error}") from None
 
 
 def _named(document: Document) -> list[tuple[str, Entry]]:

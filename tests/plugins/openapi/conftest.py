@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from tests.plugins.openapi.contexts import context_in
 
-from newel.agents import LlmAgent
 from newel.contexts.context import Context
 from newel.openapi import OpenAPIToolset
-from newel.runners import Runner
-from newel.sessions import InMemorySessionService
-from newel.testing import ScriptedModel
-from newel_kernel import BaseTool, RunConfig, Session
+from newel_kernel import BaseTool
 from newel_testkit import RestServer
-
-
-@functools.cache
-def context_in(distribution: str) -> Context:
-    """A context of a tool call; nothing is stored."""
-    agent = LlmAgent(name="a", model=ScriptedModel([]))
-    runner = Runner(app_name="t", agent=agent, session_service=InMemorySessionService(), distribution=distribution)
-    return Context(
-        runner.new_context(Session(id="s", app_name="t", user_id="u"), RunConfig(), None, None), function_call_id="c1"
-    )
+from newel_testkit.rest_server import Answer
 
 
 @pytest.fixture(params=["standard", "adk"])
@@ -89,10 +76,4 @@ def of() -> Call:
     return make
 
 
-def _ok() -> Any:
-    from newel_testkit.rest_server import Answer
-
-    return Answer(200, b'{"ok": true}', {"Content-Type": "application/json"})
-
-
-_OK = _ok()
+_OK = Answer(200, b'{"ok": true}', {"Content-Type": "application/json"})
