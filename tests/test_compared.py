@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shutil
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from newel.models.kinds import ModelProvider
 from newel.sessions import SqliteSessionService
 from newel.testing import Conversation, ScriptedModel
 from newel.tools import FunctionTool
+from newel.tools.mcp_tool import McpToolset, to_mcp_server
 from newel.workflow import Workflow
 from newel_compose import compose
 from newel_kernel import RequestProcessor, hookimpl
@@ -71,6 +73,13 @@ def a_graph_runs(cell: str, tmp_path: Path) -> None:
     flow = Workflow(name="flow", edges=[("START", double)])
     assert cell == "yes"
     assert flow.name == "flow"
+
+
+def mcp_both_ways(cell: str, tmp_path: Path) -> None:
+    agent = Agent(name="clerk", model="demo:", tools=[pay])
+    (offer,) = asyncio.run(to_mcp_server(agent, tools="all").offers())
+    assert cell == "yes: tools of servers, and agents as servers"
+    assert (offer, McpToolset.__name__) == ("pay", "McpToolset")
 
 
 def nothing_of_it(word: str) -> Callable[[str, Path], None]:
@@ -144,7 +153,7 @@ CHECKS: dict[str, Callable[[str, Path], None]] = {
     "graphs": a_graph_runs,
     "replace any step of a request": a_step_is_replaced_in_a_file,
     "providers": every_provider_is_named,
-    "MCP": nothing_of_it("mcp"),
+    "MCP": mcp_both_ways,
     "A2A": nothing_of_it("a2a"),
     "web interface": google_adk_s_page_is_served,
     "hosting": nothing_of_it("deploy"),

@@ -162,4 +162,13 @@ _UI = [
         ("telemetry_config", "/config/telemetry", deferred("newel.server.endpoints.ui", "telemetry_config")),
     )
 ]
+_UI.append(
+    Route(
+        name="set_telemetry_config",
+        method="POST",
+        path="/config/telemetry",
+        load=deferred("newel.server.endpoints.ui", "telemetry_config"),
+        development=True,
+    )
+)
 ROUTES = [*_EVALUATION, *_GRAPHS, *_TRACES, *_UI]

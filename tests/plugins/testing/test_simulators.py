@@ -30,7 +30,7 @@ def test_a_former_module_gives_every_public_name_of_the_new_one(name: str) -> No
 def test_former_names_of_newel_testing_are_the_testkits() -> None:
     import newel_testkit
 
-    assert sorted(newel.testing._SIMULATORS) == sorted(newel_testkit._WHERE)
+    assert newel_testkit._WHERE.keys() >= newel.testing._SIMULATORS
     assert newel.testing.OAuthServer is newel_testkit.OAuthServer
     from newel.testing.live import gemini_messages
 

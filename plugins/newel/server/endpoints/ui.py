@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import mimetypes
+import re
+from base64 import b64encode
 from functools import cache
+from hashlib import sha256
+from html import unescape
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,10 +15,14 @@ from starlette.responses import FileResponse, RedirectResponse, Response
 
 from newel.server.calls import Call
 from newel.server.refusals import Refusal
+from newel.server.security.response_headers import policy
 
 _BUNDLE = Path("cli", "browser")
 #: What the operating system's table of types may have wrong.
 _TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".html": "text/html"}
+#: Where the bundle's fonts come from: its icons are letters of one.
+_FONTS = "https://fonts.gstatic.com"
+_HANDLER = re.compile(r'\son[a-z]+="([^"]+)"')
 
 
 async def root(call: Call) -> Response:
@@ -32,7 +40,7 @@ async def dev_ui(call: Call) -> Response:
 
 async def index(_: Call) -> Response:
     """The page of the web UI."""
-    return _file("index.html")
+    return _page()
 
 
 async def asset(call: Call) -> Response:
@@ -51,8 +59,8 @@ async def ui_config(_: Call) -> object:
 
 
 async def telemetry_config(_: Call) -> object:
-    """What is sent to others: nothing."""
-    return {"enabled": False}
+    """Whether data on its use is sent to others: it never is, whatever the page asks for."""
+    return {"telemetry": False}
 
 
 @cache
@@ -69,7 +77,21 @@ def bundle() -> Path | None:
     return None
 
 
-def _file(name: str) -> Response:
+def _page() -> FileResponse:
+    page = _file("index.html")
+    page.headers["content-security-policy"] = _policy(Path(page.path).read_text(encoding="utf-8"))
+    return page
+
+
+def _policy(page: str) -> str:
+    """What the page may load: it draws graphs by WebAssembly, and has handlers in its text."""
+    hashes = [b64encode(sha256(unescape(one).encode()).digest()).decode() for one in _HANDLER.findall(page)]
+    handlers = "".join(f" 'sha256-{one}'" for one in hashes)
+    unsafe = " 'unsafe-hashes'" if hashes else ""
+    return policy(script_src=f"'self' 'wasm-unsafe-eval'{unsafe}{handlers}", font_src=f"'self' data: {_FONTS}")
+
+
+def _file(name: str) -> FileResponse:
     folder = bundle()
     if folder is None:
         raise Refusal(404, "there is no web UI: pip install google-adk, whose bundle is served")

@@ -9,12 +9,27 @@ if TYPE_CHECKING:
 
     from newel.server.options import Options
 
-_POLICY = (
-    b"default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; media-src 'self' data: blob:; "
-    b"font-src 'self' data:; worker-src 'self' blob:; object-src 'none'; base-uri 'self'; frame-ancestors 'none'"
-)
+_POLICY = {
+    "default-src": "'self'",
+    "style-src": "'self' 'unsafe-inline'",
+    "img-src": "'self' data: blob:",
+    "media-src": "'self' data: blob:",
+    "font-src": "'self' data:",
+    "worker-src": "'self' blob:",
+    "object-src": "'none'",
+    "base-uri": "'self'",
+    "frame-ancestors": "'none'",
+}
+
+
+def policy(**directives: str) -> str:
+    """The content security policy, with other directives (`script_src=...`) for a page that needs more."""
+    changed = {name.replace("_", "-"): sources for name, sources in directives.items()}
+    return "; ".join(f"{name} {sources}" for name, sources in {**_POLICY, **changed}.items())
+
+
 _HEADERS = (
-    (b"content-security-policy", _POLICY),
+    (b"content-security-policy", policy().encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),

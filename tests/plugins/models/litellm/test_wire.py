@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from importlib.util import find_spec
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -58,9 +58,9 @@ def choice(mode: str, *names: str) -> dict[str, Any]:
     return {"tools": tools("weather", "add", "save"), "tool_config": ToolConfig(function_calling_config=calling)}
 
 
-def test_tools_without_mcp_installed(chat: Caller) -> None:
+def test_tools_without_mcp_installed(chat: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without `mcp` the package fails at any request with tools, unless that says that none of them is of MCP."""
-    assert find_spec("mcp") is None
+    monkeypatch.setitem(sys.modules, "mcp", None)  # type: ignore[arg-type]
     assert chat.sent(user("Hi"), tools=tools("weather"))["tools"][0]["function"]["name"] == "weather"
 
 

@@ -123,10 +123,12 @@ def test_what_runs_and_waits_is_seen_and_a_cancelled_run_counts(serve: Serve, tm
         thread.start()
     assert begun.wait(10)
     deadline = time.monotonic() + 10
-    while (samples := samples_of(client))["newel_run_requests"] < 2 and time.monotonic() < deadline:
+    under_way, waiting = 'newel_runs_under_way{app="clerk"}', 'newel_runs_waiting{app="clerk"}'
+    samples = samples_of(client)
+    while (samples[under_way], samples.get(waiting)) != (2, 1) and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert samples['newel_runs_under_way{app="clerk"}'] == 2
-    assert samples['newel_runs_waiting{app="clerk"}'] == 1
+        samples = samples_of(client)
+    assert (samples[under_way], samples[waiting]) == (2, 1)
     for run in client.get("/apps/clerk/users/ann/sessions/s/runs").json()[::-1]:
         client.post(f"/apps/clerk/users/ann/sessions/s/runs/{run['id']}/cancel")
     for thread in threads:
