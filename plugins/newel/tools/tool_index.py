@@ -8,15 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from newel.memory.sqlite.binding import binding
 from newel.memory.terms import terms
+from newel.tools.tool_words import meant
 from newel_kernel import BaseTool, FeatureUnavailableError
 
 #: Where the words of a name meet that has capitals instead of separators.
-_SEAM = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_")
+_SEAM = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})|_")
 _TABLE = "CREATE VIRTUAL TABLE tools USING fts5(name, description, parameters, tokenize = 'porter unicode61')"
 #: What a match in each column is worth.
-_FIND = "SELECT rowid FROM tools WHERE tools MATCH ? ORDER BY bm25(tools, 4.0, 2.0, 1.0), rowid LIMIT ?"
-#: How many words of a query count.
-_WORDS = 48
+_FIND = "SELECT rowid, -bm25(tools, 4.0, 2.0, 1.0) FROM tools WHERE tools MATCH ?"
+#: How many words of a query count, and what a word that only means the same is worth.
+_WORDS, _ALIKE = 48, 0.5
 
 
 class ToolIndex:
@@ -40,8 +41,13 @@ class ToolIndex:
         words = sorted(terms(_apart(query)))[:_WORDS]
         if not words:
             return []
-        match = " OR ".join(f'"{word}"' for word in words)
-        return [self._names[row - 1] for (row,) in self._connection.execute(_FIND, (match, most))]
+        scores: dict[int, float] = {}
+        for some, worth in zip(meant(words), (1.0, _ALIKE), strict=True):
+            match = " OR ".join(f'"{word}"' for word in some)
+            for row, score in self._connection.execute(_FIND, (match,)) if some else ():
+                scores[row] = scores.get(row, 0.0) + worth * score
+        best = sorted(scores, key=lambda row: (-scores[row], row))[:most]
+        return [self._names[row - 1] for row in best]
 
     def close(self) -> None:
         """Free the index."""

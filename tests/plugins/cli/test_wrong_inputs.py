@@ -230,7 +230,7 @@ CASES: dict[str, Case] = {
     # --- distributions --------------------------------------------------------------------------------------------
     "an unknown service": mine(
         "name: x\nextends: standard\nservices: {sessions: 'memory:'}\n",
-        "`services` has no 'sessions'; did you mean 'session'? (there are: artifact, credential, memory, session)",
+        "`services` has no 'sessions'; did you mean 'session'? (there are: artifact, bus, credential, memory, session)",
     ),
     "a service of a plugin that is not there": mine(
         "name: x\nextends: minimal\nservices: {artifact: 'memory:'}\n", "`services` has no 'artifact' (there are:"

@@ -76,6 +76,8 @@ async def started(params: StdioConnectionParams, output: ErrorOutput, most_bytes
                 await _end(process)
             finally:
                 _kill(process)
+                with suppress(asyncio.CancelledError):  # the one that ended the wait goes on after this
+                    await _gone(process, _AFTER_KILL)
                 output.status = process.returncode
                 reader.cancel()
                 _close(process)
