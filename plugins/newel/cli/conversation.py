@@ -122,13 +122,7 @@ class Conversation:
 def converse(ctx: click.Context, reference: str, options: Options) -> Conversation:
     """The conversation that a command line asks for; the store is opened last."""
     _check_options(options)
-    composition = composition_of(ctx, options.distribution)
-    source = load_source(reference, composition)
-    if options.model is not None:
-        override_model(source.agent, options.model)
-    check_tree(source.agent)
-    _check_models(source.agent, composition, "")
-    extend(composition, source.plugins)  # report what does not fit before a file is made
+    composition, source = agent_of(ctx, reference, options.model, options.distribution)
     session = options.session
     if continues(ctx):
         session = _last_session(composition, source, options)
@@ -138,6 +132,24 @@ def converse(ctx: click.Context, reference: str, options: Options) -> Conversati
     store = store or open_store(composition, options.sessions)
     runner = runner_of(source, composition, store)
     return Conversation(runner, options.user, session or seam.new_id(), _arguments(reference, options))
+
+
+def agent_of(
+    ctx: click.Context, reference: str, model: str | None, distribution: str | None, *, asks: bool = True
+) -> tuple[Composition, AgentSource]:
+    """The composition and the agent that a command line names, checked before a file is made.
+
+    With `asks` the agent's models will be asked, so that a wrong address, a missing SDK or key is told now.
+    """
+    composition = composition_of(ctx, distribution)
+    source = load_source(reference, composition)
+    if model is not None:
+        override_model(source.agent, model)
+    check_tree(source.agent)
+    if asks:
+        _check_models(source.agent, composition, "")
+    extend(composition, source.plugins)
+    return composition, source
 
 
 def _last_session(composition: Composition, source: AgentSource, options: Options) -> str:

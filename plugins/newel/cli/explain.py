@@ -10,16 +10,15 @@ from contextlib import nullcontext, redirect_stdout
 import click
 
 from newel.cli.agent_sessions import AgentSessions, in_store
-from newel.cli.conversation import Options, continues, conversation_options, no_session, override_model, runner_of
+from newel.cli.conversation import Options, agent_of, continues, conversation_options, no_session, runner_of
 from newel.cli.debugging import show_traceback
 from newel.cli.exit import run_loop
 from newel.cli.run import message_text
-from newel.cli.startup import composition_of
 from newel.cli.terminal import say, show_json
 from newel.explanation import Change, Explanation, Rehearsal, Step, copied, rehearse
-from newel.files.agent_source import AgentSource, load_source
-from newel_compose import Composition, describe_error, extend
-from newel_kernel import ConfigurationError, FeatureUnavailableError, NewelError, Session, check_tree, seam
+from newel.files.agent_source import AgentSource
+from newel_compose import Composition, describe_error
+from newel_kernel import ConfigurationError, FeatureUnavailableError, NewelError, Session, seam
 
 _MARKS = {"add": "+", "remove": "-", "replace": "~"}
 _COLORS = {"+": "green", "-": "red", "~": "yellow"}
@@ -55,12 +54,7 @@ def explain(
     """
     text = message_text(ctx, message, answered=False)
     options = Options(session=session, user=user, model=model, sessions=sessions, distribution=distribution)
-    composition = composition_of(ctx, distribution)
-    source = load_source(agent, composition)
-    if model is not None:
-        override_model(source.agent, model)
-    check_tree(source.agent)
-    extend(composition, source.plugins)
+    composition, source = agent_of(ctx, agent, model, distribution, asks=False)
     stored = _stored(composition, source, options, continues(ctx))
     with redirect_stdout(sys.stderr) if as_json else nullcontext():  # what callbacks print is not a line of JSON
         rehearsal = run_loop(_rehearsed(composition, source, stored, user, text))

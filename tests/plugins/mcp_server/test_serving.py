@@ -93,6 +93,7 @@ def _said(folder: Path, *args: str) -> tuple[int, str]:
         (("serve", "nobody"), "there is no agent 'nobody'"),
         (("serve", "crier", "--tool", "shoot"), "has no tool 'shoot' to be served; did you mean 'shout'"),
         (("serve", "crier", "--tools", "--tool", "shout"), "not both"),
+        (("serve", "crier", "--model", "nothing-known"), "unknown model 'nothing-known'"),
         (("serve", "crier", "--state-key", "short"), "at least 32 characters"),
         (("serve", "crier", "--http", "--host", "0.0.0.0", "--no-token"), "--no-token is for this machine only"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from newel.cli.deferred_group import DeferredGroup
 from newel_types import deferred
 
 _COMMANDS = {
@@ -14,7 +15,7 @@ _COMMANDS = {
 }
 
 
-class EvalGroup(click.Group):
+class EvalGroup(DeferredGroup):
     """Its first argument is a sub-command, or the agent of `run`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -23,19 +24,8 @@ class EvalGroup(click.Group):
             args = ["run", *args]
         return super().parse_args(ctx, args)
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The sub-commands."""
-        return sorted(_COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """A sub-command, loaded."""
-        if cmd_name not in _COMMANDS:
-            return None
-        command: click.Command = _COMMANDS[cmd_name]()
-        return command
-
-
-@click.command("eval", cls=EvalGroup, no_args_is_help=True)
+@click.command("eval", cls=EvalGroup, deferred=_COMMANDS, no_args_is_help=True)
 def evaluation() -> None:
     """Run an agent against eval sets, and compare the results.
 

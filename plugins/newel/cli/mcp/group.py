@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from newel.cli.deferred_group import DeferredGroup
 from newel_types import deferred
 
 _COMMANDS = {
@@ -15,21 +16,6 @@ _COMMANDS = {
 }
 
 
-class McpGroup(click.Group):
-    """Loads the command that is called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The sub-commands."""
-        return sorted(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """A sub-command, loaded."""
-        if cmd_name not in _COMMANDS:
-            return None
-        command: click.Command = _COMMANDS[cmd_name]()
-        return command
-
-
-@click.command("mcp", cls=McpGroup, no_args_is_help=True)
+@click.command("mcp", cls=DeferredGroup, deferred=_COMMANDS, no_args_is_help=True)
 def mcp() -> None:
     """Look at the MCP servers that agents use, and serve an agent to MCP clients."""

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from typing import Any
 
 import click
 
 from newel.artifacts import InMemoryArtifactService
-from newel.cli.conversation import open_store, override_model, runner_of, store_of
+from newel.cli.conversation import agent_of, open_store, runner_of, store_of
 from newel.cli.exit import run_loop
 from newel.cli.server_guards import GUARD_OPTIONS, guards_of
-from newel.cli.startup import composition_of
-from newel.files.agent_source import load_source
 from newel.server.options import Options
 from newel.server.security.guards import check_address
-from newel_compose import extend
-from newel_kernel import ConfigurationError, FeatureUnavailableError, check_tree
+from newel_kernel import BaseSessionService, ConfigurationError, FeatureUnavailableError
 from newel_types import deferred
 
 _agent_server = deferred("newel.mcp_server.agent_server", "AgentServer")
@@ -72,19 +70,22 @@ def command(
         served, serve_http = _agent_server(), _serve_http() if http else None
     except ImportError as error:
         raise FeatureUnavailableError(f"`newel mcp` needs {error.name}: pip install 'newel[mcp,server]'") from error
-    composition = composition_of(ctx, distribution)
-    source = load_source(agent, composition)
-    if model is not None:
-        override_model(source.agent, model)
-    check_tree(source.agent)
-    extend(composition, source.plugins)
+    serves_tools = all_tools or bool(tools)
+    composition, source = agent_of(ctx, agent, model, distribution, asks=not serves_tools)
     options = Options(host=host, port=port, guards=guards_of(has_user_of=False, **flags))
     check_address(host, options.is_local, options.guards)
     store = (store_of(source) if sessions is None else None) or open_store(composition, sessions or _MEMORY)
     runner = runner_of(source, composition, store)
     runner.artifact_service = runner.artifact_service or InMemoryArtifactService()
     server = served(runner, tools="all" if all_tools else tools or None, state_key=state_key, user_id=user)
-    run_loop(serve_http(server, options) if serve_http is not None else server.run())
+    run_loop(_closing(serve_http(server, options) if serve_http is not None else server.run(), store))
+
+
+async def _closing(serving: Coroutine[object, object, None], store: BaseSessionService) -> None:
+    try:
+        await serving
+    finally:
+        await store.close()
 
 
 for _decorate in GUARD_OPTIONS:
