@@ -179,7 +179,7 @@ def to_mcp_server(
 
     Without a `runner`, sessions and artifacts are kept in memory. `tools` (names, or "all") serves tools one by one.
     """
-    if (agent is None) == (runner is None) and (runner is None or runner.agent is not agent):
+    if (runner is None and agent is None) or (runner is not None and agent not in (None, runner.agent)):
         raise ConfigurationError("to_mcp_server takes an agent, or a runner=, or a runner= of that agent")
     if runner is None:
         assert agent is not None

@@ -9,33 +9,17 @@ import uvicorn
 from newel.mcp_server.agent_server import AgentServer
 from newel.server.middleware import wrapped
 from newel.server.options import Options
-from newel.server.security.deadlines import protocol
+from newel.server.process import uvicorn_settings
 
 _PATH = "/mcp"
-#: What connections have to close.
-_CLOSE_SECONDS = 2
 
 
 async def serve_http(server: AgentServer, options: Options) -> None:
     """Serve at ``/mcp``, within the API server's guards, until a signal ends it."""
     await server.offers()
-    guards = options.guards
-    config = uvicorn.Config(
-        wrapped(server.http_app(_PATH), options),
-        host=options.host,
-        port=options.port,
-        lifespan="on",
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=_CLOSE_SECONDS,
-        http=protocol(guards.seconds),
-        limit_concurrency=guards.connections,
-        proxy_headers=bool(guards.proxies),
-        forwarded_allow_ips=list(guards.proxies),
-    )
+    config = uvicorn.Config(wrapped(server.http_app(_PATH), options), lifespan="on", **uvicorn_settings(options))
     try:
-        await _Announcing(config, guards.token).serve()
+        await _Announcing(config, options.guards.token).serve()
     finally:
         await server.close()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 from urllib.parse import quote
 
@@ -104,5 +104,4 @@ def _block(data: str, kind: str, uri: str) -> ContentBlock:
 
 
 def _json(value: object) -> str:
-    plain = as_plain(value)
-    return json.dumps(plain if not isinstance(plain, Mapping) else dict(plain), ensure_ascii=False)
+    return json.dumps(as_plain(value), ensure_ascii=False)

@@ -40,20 +40,7 @@ def serve(
     reload: bool = False,
 ) -> None:
     """Serve until a signal ends it. Runs that are under way then have `options.drain` seconds to end."""
-    guards = options.guards
-    settings: dict[str, Any] = {
-        "host": options.host,
-        "port": options.port,
-        "log_level": "warning",
-        "access_log": False,
-        "server_header": False,
-        "timeout_graceful_shutdown": _CLOSE_SECONDS,
-        "http": protocol(guards.seconds),
-        "limit_concurrency": guards.connections,
-        "ws_max_size": guards.max_body,
-        "proxy_headers": bool(guards.proxies),
-        "forwarded_allow_ips": list(guards.proxies),
-    }
+    settings = uvicorn_settings(options)
     if workers == 1 and not reload:
         served = app(agents_dir, session_service=sessions, distribution=distribution, options=options)
         _log(options)
@@ -73,6 +60,24 @@ def serve(
     settings["port"] = options.port or _free_port(options.host)
     _announce(options, settings["port"])
     uvicorn.run(_FACTORY, factory=True, workers=workers, reload=reload, **settings)
+
+
+def uvicorn_settings(options: Options) -> dict[str, Any]:
+    """How uvicorn listens, as the options say; its own words about requests and itself are left out."""
+    guards = options.guards
+    return {
+        "host": options.host,
+        "port": options.port,
+        "log_level": "warning",
+        "access_log": False,
+        "server_header": False,
+        "timeout_graceful_shutdown": _CLOSE_SECONDS,
+        "http": protocol(guards.seconds),
+        "limit_concurrency": guards.connections,
+        "ws_max_size": guards.max_body,
+        "proxy_headers": bool(guards.proxies),
+        "forwarded_allow_ips": list(guards.proxies),
+    }
 
 
 def _free_port(host: str) -> int:

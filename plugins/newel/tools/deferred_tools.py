@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
 import newel_compose
@@ -52,8 +52,8 @@ class Deferred(BaseToolset):
         self._most = most
         self._name = name
         self._adapted: dict[int, BaseTool] = {}
-        #: The index, and the names and descriptions of what it was made of.
-        self._index: tuple[list[tuple[str, str]], ToolIndex] | None = None
+        #: The search, and the names and descriptions of the tools that it was made of.
+        self._search: tuple[list[tuple[str, str]], SearchTool] | None = None
 
     @property
     def __newel_origin__(self) -> str:
@@ -62,13 +62,13 @@ class Deferred(BaseToolset):
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         """The search, what was found so far, and what cannot be called by name."""
-        tools = await self.all_tools(readonly_context)
+        tools = await self._all_tools(readonly_context)
         if readonly_context is None or _is_live(readonly_context):
             return tools
-        by_name = {tool.name: tool for tool in tools}
-        declared = [by_name[name] for name in _found(readonly_context) if name in by_name]
-        others = [tool for tool in tools if tool._get_declaration() is None]
-        return [SearchTool(self, tools), *declared, *others]
+        search = self._search_of(tools)
+        by_name = {tool.name: tool for tool in tools if tool.name in search.names}
+        found = [by_name[name] for name in _found(readonly_context) if name in by_name]
+        return [search, *found, *(tool for tool in tools if tool.name not in search.names)]
 
     async def process_llm_request(self, *, tool_context: Context, llm_request: LlmRequest) -> None:
         """Do what the toolsets do."""
@@ -83,15 +83,14 @@ class Deferred(BaseToolset):
 
     async def close(self) -> None:
         """Close the toolsets."""
-        if self._index is not None:
-            self._index[1].close()
-            self._index = None
+        if self._search is not None:
+            self._search[1].close()
+            self._search = None
         for entry in self._entries:
             if isinstance(entry, BaseToolset):
                 await entry.close()
 
-    async def all_tools(self, context: ReadonlyContext | None = None) -> list[BaseTool]:
-        """All of them, whether found or not."""
+    async def _all_tools(self, context: ReadonlyContext | None) -> list[BaseTool]:
         tools: list[BaseTool] = []
         for entry in self._entries:
             if isinstance(entry, BaseToolset):
@@ -100,24 +99,14 @@ class Deferred(BaseToolset):
                 tools.append(self._as_tool(entry, context))
         return tools
 
-    @property
-    def most(self) -> int:
-        """How many tools a search finds."""
-        return self._most
-
-    @property
-    def search_name(self) -> str:
-        """The name of the search."""
-        return self._name
-
-    def index_of(self, tools: Sequence[BaseTool]) -> ToolIndex:
-        """The index of these tools, made again once one of them has changed."""
+    def _search_of(self, tools: Sequence[BaseTool]) -> SearchTool:
+        """The search among these tools, made again once one of them has changed."""
         seen = [(tool.name, tool.description) for tool in tools]
-        if self._index is None or self._index[0] != seen:
-            if self._index is not None:
-                self._index[1].close()
-            self._index = (seen, ToolIndex(tools))
-        return self._index[1]
+        if self._search is None or self._search[0] != seen:
+            if self._search is not None:
+                self._search[1].close()
+            self._search = (seen, SearchTool(self._name, tools, self._most))
+        return self._search[1]
 
     def _as_tool(self, entry: Entry, context: ReadonlyContext | None) -> BaseTool:
         if id(entry) not in self._adapted:
@@ -131,10 +120,23 @@ class Deferred(BaseToolset):
 class SearchTool(BaseTool):
     """Finds tools by what they do; what it finds is declared from the next model request on."""
 
-    def __init__(self, deferred: Deferred, tools: Sequence[BaseTool]) -> None:
-        self._deferred = deferred
+    def __init__(self, name: str, tools: Sequence[BaseTool], most: int) -> None:
         self._tools = [tool for tool in tools if tool._get_declaration() is not None]
-        super().__init__(name=deferred.search_name, description=_description(self._tools), effect=Effect.PURE)
+        self._descriptions = {tool.name: tool.description for tool in self._tools}
+        self._most = most
+        self._index: ToolIndex | None = None
+        super().__init__(name=name, description=_description(self._tools), effect=Effect.PURE)
+
+    @property
+    def names(self) -> Collection[str]:
+        """The names of the tools that can be found: those that a model calls by name."""
+        return self._descriptions.keys()
+
+    def close(self) -> None:
+        """Free the index."""
+        if self._index is not None:
+            self._index.close()
+            self._index = None
 
     def _get_declaration(self) -> FunctionDeclaration:
         query = {"type": "string", "description": "What the tool should do, in a few words."}
@@ -149,7 +151,8 @@ class SearchTool(BaseTool):
         query = args.get("query")
         if not isinstance(query, str) or not query.strip():
             return {"error": f"Invoking `{self.name}()` failed: `query` must say what the tool should do"}
-        names = self._deferred.index_of(self._tools).find(query, self._deferred.most)
+        self._index = self._index or ToolIndex(self._tools)
+        names = self._index.find(query, self._most)
         if not names:
             return {"tools": [], "hint": "No tool has these words: try others."}
         number = len(_found(tool_context))
@@ -157,14 +160,14 @@ class SearchTool(BaseTool):
             if f"{_FOUND}{name}" not in tool_context.state:
                 number += 1
                 tool_context.state[f"{_FOUND}{name}"] = number
-        by_name = {tool.name: tool for tool in self._tools}
-        return {"tools": [{"name": name, "description": by_name[name].description[:_SHOWN]} for name in names]}
+        return {"tools": [{"name": name, "description": self._descriptions[name][:_SHOWN]} for name in names]}
 
 
 def _found(context: ReadonlyContext) -> list[str]:
     """The names of the tools that were found in the session, in the order in which they were found."""
-    found = [(number, key) for key, number in dict(context.state).items() if key.startswith(_FOUND)]
-    return [key.removeprefix(_FOUND) for _, key in sorted(found, key=lambda one: (str(type(one[0])), *one))]
+    state = context.session.state  # a context's own would copy every value that is read
+    found = [(number, key) for key, number in state.items() if key.startswith(_FOUND) and isinstance(number, int)]
+    return [key.removeprefix(_FOUND) for _, key in sorted(found)]
 
 
 def _is_live(context: ReadonlyContext) -> bool:
