@@ -56,6 +56,20 @@ class Site:
 
         self.pages[path] = answer
 
+    def drips(self, path: str, part: str) -> None:
+        """Answer `path` with a body, or headers, that come byte by byte and never end."""
+
+        def drip(request: BaseHTTPRequestHandler) -> None:
+            request.wfile.write(b"HTTP/1.0 200 OK\r\n" + (b"\r\n" if part == "body" else b""))
+            while not self.done.wait(0.05):
+                try:
+                    request.wfile.write(b"a" if part == "body" else b"X: y\r\n")
+                    request.wfile.flush()
+                except OSError:
+                    return
+
+        self.pages[path] = drip
+
     def close(self) -> None:
         self.done.set()
         self.server.shutdown()

@@ -10,17 +10,16 @@ import base64
 import hashlib
 import json
 import secrets
-import threading
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Self
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 
 from newel_kernel import Json
+from newel_testkit.local_server import LocalServer
 
 
 @dataclass
-class OAuthServer:
+class OAuthServer(LocalServer):
     """Use it as a context manager; `url` is its address, and its issuer.
 
     `failure` makes the token endpoint answer (status, body) instead. `requests` holds what it was sent.
@@ -37,7 +36,7 @@ class OAuthServer:
     _codes: dict[str, dict[str, str]] = field(default_factory=dict)
     _refresh: set[str] = field(default_factory=set)
 
-    def __enter__(self) -> Self:
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
         owner = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -53,20 +52,7 @@ class OAuthServer:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-    @property
-    def url(self) -> str:
-        """The address, which is the issuer."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        return Handler
 
     def consent(self, auth_uri: str) -> str:
         """The URL to which the browser of a user who agrees is sent back."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Self
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs, unquote
 
 from newel_kernel import Json
+from newel_testkit.local_server import LocalServer
 
 #: The key that `add_pet` asks for, in the header X-Key.
 REST_KEY = "rest-key-1234"
@@ -39,7 +38,7 @@ class Answer:
 
 
 @dataclass
-class RestServer:
+class RestServer(LocalServer):
     """Use it as a context manager; `url` is its address, `document` describes its shop of pets.
 
     `requests` holds what it got, `answers` what it answers to other paths than those of the shop (an answer for
@@ -51,7 +50,7 @@ class RestServer:
     pets: list[Json] = field(default_factory=lambda: [{"id": 1, "name": "Tom", "tags": ["cat"]}])
     _connections: int = 0
 
-    def __enter__(self) -> Self:
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
         owner = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -81,21 +80,7 @@ class RestServer:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-    @property
-    def url(self) -> str:
-        """The address."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        return Handler
 
     @property
     def document(self) -> Json:

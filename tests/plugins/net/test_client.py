@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
@@ -74,16 +73,7 @@ def test_a_large_body_is_cut(site: Any) -> None:
 
 @pytest.mark.parametrize("part", ["headers", "body"])
 def test_a_slow_server_is_left(site: Any, part: str) -> None:
-    def drip(request: BaseHTTPRequestHandler) -> None:
-        request.wfile.write(b"HTTP/1.0 200 OK\r\n" + (b"\r\n" if part == "body" else b""))
-        while not site.done.wait(0.05):
-            try:
-                request.wfile.write(b"a" if part == "body" else b"X: y\r\n")
-                request.wfile.flush()
-            except OSError:
-                return
-
-    site.pages["/"] = drip
+    site.drips("/", part)
     with pytest.raises(FetchError, match=r"took longer than 0\.3 seconds"):
         fetch_blocking(site.url(), Policy(allow=(site.address,), seconds=0.3))
 

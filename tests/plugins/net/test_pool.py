@@ -104,16 +104,7 @@ def test_without_a_connection_nothing_was_sent() -> None:
 
 @pytest.mark.parametrize("part", ["headers", "body"])
 def test_a_slow_server_is_left(site: Any, part: str) -> None:
-    def drip(request: BaseHTTPRequestHandler) -> None:
-        request.wfile.write(b"HTTP/1.0 200 OK\r\n" + (b"\r\n" if part == "body" else b""))
-        while not site.done.wait(0.05):
-            try:
-                request.wfile.write(b"a" if part == "body" else b"X: y\r\n")
-                request.wfile.flush()
-            except OSError:
-                return
-
-    site.pages["/"] = drip
+    site.drips("/", part)
     with pytest.raises(FetchError, match=r"did not answer within 0\.3 seconds"):
         sent(Policy(allow=(site.address,), seconds=0.3), ("GET", site.url()))
 
