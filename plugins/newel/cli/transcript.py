@@ -13,6 +13,7 @@ from newel.cli.bill import Bill
 from newel.cli.terminal import say, short_json
 from newel.cli.word_wrap import WordWrap
 from newel.events.text import one_line, text_of
+from newel.questions.awaiting import awaiting
 from newel.questions.names import HIDDEN
 from newel_kernel import Event
 
@@ -163,9 +164,11 @@ class Dialogue:
             args = ", ".join(f"{name}={short_json(value, 40)}" for name, value in (call.args or {}).items())
             say(f"  → {call.name}({short_json(args, _WIDTH)})", dim=True)
         waiting = event.touched_actions.requested_tool_confirmations if event.touched_actions is not None else {}
+        asking = awaiting(event)
         for response in event.get_function_responses():
-            if response.id in waiting:
-                say(f"  ← {response.name}: waits for your approval", dim=True)
+            if response.id in waiting or response.id in asking:
+                what = "approval" if response.id in waiting else "answer"
+                say(f"  ← {response.name}: waits for your {what}", dim=True)
                 continue
             say(f"  ← {response.name}: {short_json(response.response, _WIDTH)}", dim=True)
 

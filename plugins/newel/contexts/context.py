@@ -8,20 +8,26 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from newel.contexts.readonly_context import ReadonlyContext
-from newel.contexts.stash_keys import CONFIGS, CONFIRMATIONS, SECRETS
+from newel.contexts.stash_keys import ANSWERED, ASKING, CONFIGS, CONFIRMATIONS, SECRETS
 from newel_kernel import Context as KernelContext
 from newel_kernel import Event, EventActions, FeatureUnavailableError, Json, ServiceMissingError, ToolConfirmation
-from newel_types import Part, coerce
+from newel_types import Part, coerce, deferred
 
 if TYPE_CHECKING:
     from newel.contexts.invocation_context import InvocationContext
     from newel.contexts.services import ArtifactService, CredentialService, MemoryService
+    from newel.contexts.tool_input import Answered, Asking, ToolInput
     from newel_types import AuthConfig, AuthCredential, Blob
 
 __all__ = ["CallbackContext", "Context", "ToolContext"]
 
 
 S = TypeVar("S")
+
+#: Load with the first call that asks for an input.
+_input_request = deferred("newel.contexts.tool_input", "input_request")
+_new_asking = deferred("newel.contexts.tool_input", "Asking")
+_as_json = deferred("newel.contexts.tool_input", "as_json")
 
 
 class _Where(TypedDict):
@@ -67,6 +73,51 @@ class Context(KernelContext, ReadonlyContext):
     def request_confirmation(self, *, hint: str | None = None, payload: object = None) -> None:
         """Ask the user to confirm this tool call."""
         self.actions.requested_tool_confirmations[self._call_id()] = ToolConfirmation(hint=hint or "", payload=payload)
+
+    @property
+    def tool_input(self) -> ToolInput | None:
+        """The user's answer to this call's request for input, when the call runs again."""
+        answered = self._answered()
+        return answered.input if answered is not None else None
+
+    def request_input(
+        self, message: str | None = None, *, response_schema: object = None, payload: object = None
+    ) -> None:
+        """Ask the user for an input. The run pauses, and this call runs again with the answer as `tool_input`.
+
+        `response_schema` (a type, a pydantic class or a JSON schema) is what an answer must fit; one that allows null
+        lets the user decline. `payload` is data for the client that shows the question. What the tool returns now is
+        the call's first result.
+        """
+        if self._call_id() in self.actions.requested_tool_confirmations:
+            raise ValueError("a tool call asks one thing at a time: it has asked for a confirmation")
+        request = _input_request()(self._masked(message), response_schema, self._masked(payload))
+        self._asking().request = request
+        self.actions.skip_summarization = True
+
+    @property
+    def kept(self) -> Any:
+        """What this call has kept when it asked the user, once it runs again with the answer; else None."""
+        answered = self._answered()
+        return answered.kept if answered is not None else None
+
+    def keep(self, value: object) -> None:
+        """Keep `value`, which must be JSON, with the question that this call asks: see `kept`.
+
+        It is stored with the question, in the session, and not shown to the user.
+        """
+        self._asking().kept = self._masked(_as_json()(value))
+
+    def _asking(self) -> Asking:
+        asking = self._invocation_context.stash[ASKING]
+        call_id = self._call_id()
+        if call_id not in asking:
+            asking[call_id] = _new_asking()()
+        return asking[call_id]
+
+    def _answered(self) -> Answered | None:
+        stash = self._invocation_context.stash
+        return stash[ANSWERED].get(self.function_call_id) if ANSWERED in stash else None
 
     def request_credential(self, auth_config: AuthConfig) -> None:
         """Ask the user for the credential that `auth_config` describes. The stored event holds none of its secrets."""
@@ -177,7 +228,9 @@ class Context(KernelContext, ReadonlyContext):
 
     def _call_id(self) -> str:
         if not self.function_call_id:
-            raise ValueError("only a tool call can ask for a confirmation or a credential: function_call_id is not set")
+            raise ValueError(
+                "only a tool call can ask for a confirmation, a credential or an input: function_call_id is not set"
+            )
         return self.function_call_id
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from newel_kernel import Key
 
 if TYPE_CHECKING:
+    from newel.contexts.tool_input import Answered, Asking
     from newel_kernel import Event, ToolConfirmation
     from newel_types import AuthConfig, AuthCredential
 
@@ -39,3 +40,7 @@ CONFIGS: Key[dict[str, AuthConfig]] = Key("configs of requests", dict)
 CREDENTIALS: Key[dict[str, AuthCredential]] = Key("credentials", dict)
 #: Call id -> the user's answer to its request for confirmation, while the call runs again.
 CONFIRMATIONS: Key[dict[str | None, ToolConfirmation]] = Key("confirmations", dict)
+#: Call id -> what the user was asked for the call before, and its answer, while the call runs again.
+ANSWERED: Key[dict[str | None, Answered]] = Key("answered calls", dict)
+#: Call id -> what the call that runs asks for, and what it keeps until the answer.
+ASKING: Key[dict[str, Asking]] = Key("asking calls", dict)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from pydantic_core import to_jsonable_python
 
+from newel.contexts.tool_input import schema_of
 from newel.questions.names import INPUT_CALL
 from newel.questions.requests import input_request
-from newel_kernel import Event, Json, seam
+from newel_kernel import Event, seam
 from newel_types import Content, Part
 
 #: The name of the call that asks; an answer is its function response.
@@ -35,17 +34,8 @@ class RequestInput(BaseModel):
 
     def as_event(self) -> Event:
         """The event that asks."""
-        payload, schema = to_jsonable_python(self.payload), _json_schema(self.response_schema)
+        payload, schema = to_jsonable_python(self.payload), schema_of(self.response_schema)
         call = input_request(self.interrupt_id, self.message, payload, schema)
         return Event(
             content=Content(role=None, parts=[Part(function_call=call)]), long_running_tool_ids={self.interrupt_id}
         )
-
-
-def _json_schema(schema: Any) -> Json | None:
-    if schema is None or isinstance(schema, dict):
-        return schema
-    if isinstance(schema, type) or not hasattr(schema, "model_dump"):
-        return TypeAdapter(schema).json_schema()
-    dumped: Json = schema.model_dump(mode="json", exclude_none=True)  # a types.Schema
-    return dumped

@@ -9,6 +9,7 @@ from newel_types import lazy_exports
 if TYPE_CHECKING:
     from newel.flows.approvals import act_on_answers as act_on_answers
     from newel.flows.approvals import ask_for_approval as ask_for_approval
+    from newel.flows.approvals import ask_for_input as ask_for_input
     from newel.flows.code_steps import prepare_code as prepare_code
     from newel.flows.code_steps import run_code as run_code
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "act_on_answers": "newel.flows.approvals",
     "ask_for_approval": "newel.flows.approvals",
+    "ask_for_input": "newel.flows.approvals",
     "prepare_code": "newel.flows.code_steps",
     "run_code": "newel.flows.code_steps",
 }

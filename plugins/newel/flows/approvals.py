@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from newel.flows.interrupted_calls import NOT_REPEATED, first_results, interrupted, repeat_request, why_not_again
+from newel.contexts.stash_keys import ANSWERED, ASKING, CONFIRMATIONS
+from newel.contexts.tool_input import Answered, ToolInput
+from newel.flows.interrupted_calls import (
+    NOT_REPEATED,
+    WAITS,
+    first_results,
+    interrupted,
+    repeat_request,
+    why_not_again,
+)
 from newel.questions.answers import Answer, open_answers, result_event, run_again, tools_of
+from newel.questions.awaiting import WAITING
 from newel.questions.confirmation import ConfirmationAnswer, UnusableAnswerError, read_answer
-from newel.questions.names import CONFIRMATION_CALL
+from newel.questions.names import CONFIRMATION_CALL, INPUT_CALL
 from newel.questions.precedence import TAKEN_UP, overtaken, refusal, stored_log
-from newel.questions.requests import approval_request, request_event
+from newel.questions.question import KEPT, Kind
+from newel.questions.requests import approval_request, request_event, tool_input_request
+from newel.questions.values import answer_value
 from newel.tools.function_tool import FunctionTool, read_arguments
 from newel.turns.interruption import happens_once
 from newel_kernel import BaseTool, Event, InvocationContext, Json, Log, ToolConfirmation
@@ -21,21 +33,59 @@ def ask_for_approval(
 ) -> Event | None:
     """The event that asks the user about the calls of `call_event` that `confirmations` has, by call id."""
     calls = {call.id: call for call in call_event.get_function_calls()}
-    requests = [approval_request(calls[id_], one) for id_, one in confirmations.items() if id_ in calls]
+    requests = [
+        approval_request(calls[id_], one, answered=_answered(ctx, id_))
+        for id_, one in confirmations.items()
+        if id_ in calls
+    ]
     return request_event(ctx, requests) if requests else None
+
+
+def _answered(ctx: InvocationContext, call_id: str) -> Answered | None:
+    """What a call that asks for an approval gets back when it runs again: an input given before, and what it keeps."""
+    given = ctx.stash[ANSWERED].get(call_id) if ANSWERED in ctx.stash else None
+    asking = ctx.stash[ASKING].pop(call_id, None) if ASKING in ctx.stash else None
+    if given is None and asking is None:
+        return None
+    return Answered(given.input if given is not None else None, asking.kept if asking is not None else None)
+
+
+def ask_for_input(ctx: InvocationContext, call_event: Event, results: Event) -> Event | None:
+    """The event that asks the user for what the calls of `call_event` need that have asked for an input."""
+    requests = []
+    for call in call_event.get_function_calls():
+        asking = ctx.stash[ASKING].pop(call.id or "", None)
+        if asking is not None and asking.request is not None:
+            confirmation = ctx.stash[CONFIRMATIONS].get(call.id)
+            requests.append(tool_input_request(call, asking.request, confirmation, asking.kept))
+            _stand_in(results, str(call.id))
+    return request_event(ctx, requests) if requests else None
+
+
+def _stand_in(results: Event, call_id: str) -> None:
+    """Note that the call waits, and give it a first result if its tool gave none."""
+    results.custom_metadata = {**(results.custom_metadata or {})}
+    results.custom_metadata[WAITING] = [*results.custom_metadata.get(WAITING, ()), call_id]
+    for response in results.get_function_responses():
+        if response.id == call_id and response.response == {"result": None}:
+            response.response = {"error": WAITS}
 
 
 async def act_on_answers(ctx: InvocationContext) -> list[Event]:
     """Run what the user has approved, and refuse what does not fit."""
     events = await _mended(ctx) if ctx.resumed else []
-    if open_answers(ctx, CONFIRMATION_CALL, Log(ctx.session.events)):
+    if _open_answers(ctx, Log(ctx.session.events)):
         verdicts = _Verdicts(await tools_of(ctx))
         log = await stored_log(ctx)
-        for answer in open_answers(ctx, CONFIRMATION_CALL, log):
+        for answer in _open_answers(ctx, log):
             verdicts.add(answer)
         events += [refusal(ctx, question, question.id) for question in overtaken(ctx, log)]
         events += await verdicts.carry_out(ctx)
     return events
+
+
+def _open_answers(ctx: InvocationContext, log: Log) -> list[Answer]:
+    return [answer for name in (CONFIRMATION_CALL, INPUT_CALL) for answer in open_answers(ctx, name, log)]
 
 
 async def _mended(ctx: InvocationContext) -> list[Event]:
@@ -60,6 +110,7 @@ class _Verdicts:
         self._refused: list[tuple[FunctionCall, Json]] = []
         self._doubtful: dict[str, FunctionCall] = {}
         self._answers: dict[str, ConfirmationAnswer] = {}
+        self._answered: dict[str, Answered] = {}
 
     def add(self, answer: Answer) -> None:
         """Judge one answer."""
@@ -67,6 +118,9 @@ class _Verdicts:
         call_id = str(call.id)
         if call_id in self._doubtful:
             return  # the user is asked again: another answer to the old request changes nothing
+        if answer.question.kind is Kind.INPUT:
+            self._add_input(answer, call)
+            return
         try:
             verdict = read_answer(answer.response, call)
             if self._answers.setdefault(call_id, verdict) != verdict:
@@ -91,13 +145,28 @@ class _Verdicts:
             self._confirmations[call_id] = ToolConfirmation(
                 hint=verdict.hint or "", confirmed=verdict.confirmed, payload=verdict.payload
             )
+            if (answered := answer.question.answered) is not None:
+                self._answered[call_id] = answered
+
+    def _add_input(self, answer: Answer, call: FunctionCall) -> None:
+        """Let the call run again with the input that the user gave, under the approval that it had."""
+        question, call_id = answer.question, str(call.id)
+        if not answer.new and happens_once(call, self._tools):
+            self._doubtful[call_id] = call
+            return
+        value = answer_value(question.id, answer.response.response or {}, question.schema)
+        self._calls[call_id] = call
+        self._requests[call_id] = question.id
+        self._answered[call_id] = Answered(ToolInput(value), question.args.get(KEPT))
+        if (confirmation := question.confirmation) is not None:
+            self._confirmations[call_id] = confirmation
 
     async def carry_out(self, ctx: InvocationContext) -> list[Event]:
         """Run what is approved (or rejected by the tool itself); return the events of all that has a result now."""
         events = [result_event(ctx, self._refused)] if self._refused else []
         if self._doubtful:
             events += _ask_to_repeat(ctx, list(self._doubtful.values()))
-        again = await run_again(ctx, list(self._calls.values()), self._tools, self._confirmations)
+        again = await run_again(ctx, list(self._calls.values()), self._tools, self._confirmations, self._answered)
         for event in again:
             self._note_edits(event)
         return events + again + self._note_of_runs(ctx, again)

@@ -1,4 +1,4 @@
-"""confirmation: asks the user before a tool call that needs approval, and runs the call once it is approved.
+"""confirmation: asks the user for the approval or the input that a tool call needs, and then runs the call.
 
 Specified in docs/reference/behaviour.md#questions. What runs is the call that the request names, with the arguments
 that the user was asked about; only an explicit edit in the answer changes them. An answer that does not fit is refused
@@ -11,18 +11,21 @@ from collections.abc import Awaitable
 from operator import attrgetter
 
 from newel import flows
+from newel.contexts.stash_keys import ASKING
 from newel.flows.llm_agents import LlmContext, request_processor
 from newel.questions.precedence import MESSAGES
 from newel_kernel import Event, InvocationContext, LlmRequest, RequestProcessor, ResultProcessor, hookimpl
 
 
 async def after(ctx: InvocationContext, call_event: Event, results: Event) -> list[Event] | None:
-    """Ask the user about the calls whose tools ask for it: one event, before the results."""
+    """Ask the user about the calls whose tools ask for it: before the results, one event for each kind of question."""
     actions = results.touched_actions
-    if actions is None or not actions.requested_tool_confirmations:
-        return None
-    event = flows.ask_for_approval(ctx, call_event, actions.requested_tool_confirmations)
-    return None if event is None else [event]
+    events = []
+    if actions is not None and actions.requested_tool_confirmations:
+        events.append(flows.ask_for_approval(ctx, call_event, actions.requested_tool_confirmations))
+    if ASKING in ctx.stash:
+        events.append(flows.ask_for_input(ctx, call_event, results))
+    return [event for event in events if event is not None] or None
 
 
 def before(ctx: LlmContext, request: LlmRequest) -> Awaitable[list[Event]] | None:

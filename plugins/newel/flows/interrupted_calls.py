@@ -18,7 +18,7 @@ from newel.turns.interruption import happens_once, interrupted_calls
 from newel_kernel import Event, InvocationContext, ToolConfirmation
 from newel_types import FunctionCall
 
-_WAITS = "This tool call waits for the user's answer."
+WAITS = "This tool call waits for the user's answer."
 _HINT = (
     "The tool call {name}() was interrupted, and it is not known whether it took effect. Approve to run it again, or "
     "reject to leave it, by responding with a FunctionResponse with an expected ToolConfirmation payload."
@@ -73,6 +73,6 @@ def why_not_again(question: Question) -> str | None:
 
 def first_results(ctx: InvocationContext, calls: Sequence[FunctionCall]) -> Event:
     """The results that calls have while they wait for the user."""
-    event = result_event(ctx, [(call, {"error": _WAITS}) for call in calls])
+    event = result_event(ctx, [(call, {"error": WAITS}) for call in calls])
     event.actions.skip_summarization = True
     return event

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from newel.live.queue import LiveRequest
 from newel.live.streaming import STOP, Running, Streaming, is_streaming, stop_target
 from newel.live.waiting import cancelled
+from newel.questions.awaiting import awaiting
 from newel_kernel import Event, dispatch, merge_results, seam, settle
 from newel_types import Behavior, Content, FunctionCall, FunctionResponse, Part
 
@@ -98,7 +99,7 @@ class Background:
         content, actions = event.content, event.touched_actions
         if content is None:
             return None
-        out = set(self._revoked)
+        out = {*self._revoked, *awaiting(event)}
         if actions is not None:
             out |= actions.requested_tool_confirmations.keys() | actions.requested_auth_configs.keys()
         if not out:

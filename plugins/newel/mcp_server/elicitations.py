@@ -57,7 +57,7 @@ def answer(question: Question, result: ElicitResult) -> Json | None:
     if question.kind is Kind.APPROVAL:
         return response_of(question, accepted and content.get(_APPROVE) is True)
     if not accepted:
-        return None
+        return response_of(question, None) if (question.schema or {}).get("nullable") else None
     if question.options and content.get(_VALUE) not in question.options:
         raise ValueError(f"the answer is {content.get(_VALUE)!r}, not one of {question.options}")
     is_whole = (question.schema or {}).get("type") == "object" and content.keys() != {_VALUE}

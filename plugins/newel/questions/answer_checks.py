@@ -5,15 +5,23 @@ from __future__ import annotations
 from newel.questions.calls import open_requests
 from newel.questions.precedence import LATE, answered_id, surely_late
 from newel.questions.question import Kind, Question, find_question
+from newel.questions.values import answer_value
 from newel_kernel import ConfigurationError, InvocationContext, Log, Turn, brief
-from newel_types import Content, Part
+from newel_types import Content, FunctionResponse, Part
 
 
 def check_answers(turn: Turn) -> None:
     """Raise ConfigurationError if the message answers a call that does not wait for one; nothing is stored then."""
     if unknown := sorted(brief(str(id_)) for id_ in turn.answered if id_ not in turn.askers):
         raise ConfigurationError(f"the message answers tool call(s) {unknown} that the session does not have")
-    problems = [problem for id_ in turn.answered if (problem := _problem(turn.log, id_)) is not None]
+    responses = {
+        one.id: one
+        for part in (turn.content.parts or () if turn.content is not None else ())
+        if (one := part.function_response)
+    }
+    problems = [
+        problem for id_ in turn.answered if (problem := _problem(turn.log, id_, responses.get(id_))) is not None
+    ]
     if problems:
         raise ConfigurationError(
             f"the message is refused, and nothing of it is stored: {'; '.join(sorted(problems))}. A function response "
@@ -21,8 +29,8 @@ def check_answers(turn: Turn) -> None:
         )
 
 
-def _problem(log: Log, call_id: str | None) -> str | None:
-    """Why the call cannot be answered.
+def _problem(log: Log, call_id: str | None, response: FunctionResponse | None) -> str | None:
+    """Why the call cannot be answered, or not in this way.
 
     A question that was answered before is not a problem (see `late_answers`), and a long-running call takes any number
     of responses.
@@ -37,6 +45,11 @@ def _problem(log: Log, call_id: str | None) -> str | None:
                     f"the call {brief(str(call_id))!r} of the tool {question.name!r} waits for the answer to "
                     f"{brief(other.id)!r} first"
                 )
+    if question.kind is Kind.INPUT and question.call_id is not None and response is not None:
+        try:
+            answer_value(question.id, response.response or {}, question.schema)
+        except ValueError as error:
+            return str(error)
     return None
 
 

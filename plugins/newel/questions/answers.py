@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from newel.contexts.invocation_context import full_invocation
-from newel.contexts.stash_keys import CONFIRMATIONS
+from newel.contexts.stash_keys import ANSWERED, CONFIRMATIONS
+from newel.contexts.tool_input import Answered
 from newel.questions.precedence import first_answer, is_own, may_act
 from newel.questions.question import Question, find_question
 from newel_kernel import (
@@ -51,7 +52,7 @@ def open_answers(ctx: InvocationContext, name: str, log: Log) -> list[Answer]:
         if (place := find_question(log, call_id)) is None:
             continue  # a rewind took it back
         position, question = place
-        if question.name != name or not question.is_of(ctx):
+        if question.name != name or question.call_id is None or not question.is_of(ctx):
             continue
         first = first_answer(log, position, question)
         if first is not None and may_act(ctx, log, first, question):
@@ -72,8 +73,10 @@ async def run_again(
     calls: Sequence[FunctionCall],
     tools: Mapping[str, BaseTool],
     confirmations: Mapping[str, ToolConfirmation] | None = None,
+    answered: Mapping[str, Answered] | None = None,
 ) -> list[Event]:
-    """Run `calls`, with the user's `confirmations` by call id; return their results and what the result chain adds."""
+    """Run `calls`, with the user's `confirmations` and inputs by call id; return their results and what the result
+    chain adds."""
     if not calls:
         return []
     call_event = Event(
@@ -82,19 +85,27 @@ async def run_again(
         branch=ctx.branch,
         content=Content(role="model", parts=[Part(function_call=call) for call in calls]),
     )
-    with confirmed(ctx, confirmations):
+    with confirmed(ctx, confirmations, answered):
         return list(await run_tools(ctx, tools, call_event, calls))
 
 
 @contextmanager
-def confirmed(ctx: InvocationContext, confirmations: Mapping[str, ToolConfirmation] | None) -> Iterator[None]:
-    """While it is open, tools see the user's `confirmations` of their calls, by call id."""
+def confirmed(
+    ctx: InvocationContext,
+    confirmations: Mapping[str, ToolConfirmation] | None,
+    answered: Mapping[str, Answered] | None = None,
+) -> Iterator[None]:
+    """While it is open, tools see the user's `confirmations` and inputs of their calls, by call id."""
     ctx.stash[CONFIRMATIONS].update(confirmations or {})
+    if answered:
+        ctx.stash[ANSWERED].update(answered)
     try:
         yield
     finally:  # a model may use the id of a call again
         for call_id in confirmations or ():
             ctx.stash[CONFIRMATIONS].pop(call_id, None)
+        for call_id in answered or ():
+            ctx.stash[ANSWERED].pop(call_id, None)
 
 
 def result_event(ctx: InvocationContext, results: Sequence[tuple[FunctionCall, Json]]) -> Event:

@@ -17,10 +17,15 @@ def lines_of(question: Question) -> list[str]:
         return [f"approve {_call(question.original)}?", *_more(more)]
     if question.kind is Kind.INPUT:
         more = {"payload": question.payload, "as JSON schema": question.schema}
-        return [_text(question.hint or "input is asked for"), *_more(more)]
+        asker = f"{_text(question.original['name'])}() asks for an input" if question.original else "input is asked for"
+        return [_text(question.hint or asker), *_more(more), *_ways_out(question)]
     if question.options:
         return [f"{question.name}:", *(f"{n}) {_text(option)}" for n, option in enumerate(question.options, 1))]
     return [f"{_call({'name': question.name, 'args': question.args})} waits for its result"]
+
+
+def _ways_out(question: Question) -> list[str]:
+    return ["null leaves it without an answer"] if (question.schema or {}).get("nullable") else []
 
 
 def visible(text: str) -> str:

@@ -151,7 +151,7 @@ def _is_taken(ctx: InvocationContext, log: Log, first: Event, question: Question
     """Whether the run that stored the `first` answer has acted or is working; None: it may be, in another process."""
     if is_acted_on(log, first, question):
         return True
-    if question.kind is Kind.INPUT and question.invocation_id != ctx.invocation_id:
+    if question.kind is Kind.INPUT and question.call_id is None and question.invocation_id != ctx.invocation_id:
         return True  # the invocation is over: otherwise it would go on
     work = _work_of(ctx, first)
     return None if work is None else work is not Work.FAILED

@@ -7,15 +7,19 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
+from newel.contexts.tool_input import Answered, ToolInput
 from newel.questions.calls import open_requests, requests
 from newel.questions.names import CONFIRMATION_CALL, CREDENTIAL_CALL, INPUT_CALL
 from newel.questions.values import answer_value
-from newel_kernel import Event, InvocationContext, Json, Log
+from newel_kernel import Event, InvocationContext, Json, Log, ToolConfirmation
 from newel_types import FunctionCall, FunctionResponse, as_plain, deep_copy
 
 #: In the arguments of a request for approval: the call, what its tool says, whether the call is repeated, and the owner
 #: of the lease under which it began, if that was never given back.
 CALL, CONFIRMATION, REPEATS, BEGUN_BY = "originalFunctionCall", "toolConfirmation", "repeats", "begunBy"
+#: In the arguments of a request on behalf of a call: the input that the user gave before, and what the call keeps. A
+#: request for input has the call and the approval under which it runs, too.
+INPUT, KEPT = "toolInput", "kept"
 #: Part of the default hint of a tool: it says how a program answers, which does not help a person.
 _FOR_PROGRAMS = "by responding with a FunctionResponse"
 #: An answer with a credential has one of these fields: an AuthConfig's, an AuthCredential's, or a text's.
@@ -68,7 +72,7 @@ class Question:
     @property
     def call_id(self) -> str | None:
         """The id of the tool call on whose behalf it is asked."""
-        if self.kind is Kind.APPROVAL:
+        if self.kind in (Kind.APPROVAL, Kind.INPUT):
             original = self.args.get(CALL)
             return original.get("id") if isinstance(original, Mapping) else None
         if self.kind is Kind.CREDENTIAL:
@@ -77,7 +81,7 @@ class Question:
 
     @property
     def original(self) -> Json:
-        """The tool call (id, name, args) that a request for approval is about."""
+        """The tool call (id, name, args) that a request for approval, or a tool's for input, is about."""
         call: Json = self.args.get(CALL) or {}
         return call
 
@@ -91,6 +95,20 @@ class Question:
         """The worker that had begun the call and may still be running it (see `newel.claims.owners.nameless`)."""
         worker = self.args.get(BEGUN_BY)
         return worker if isinstance(worker, str) else None
+
+    @property
+    def confirmation(self) -> ToolConfirmation | None:
+        """The approval under which a call runs that asks for an input."""
+        given = self.args.get(CONFIRMATION) if self.kind is Kind.INPUT else None
+        return ToolConfirmation(**given) if isinstance(given, Mapping) else None
+
+    @property
+    def answered(self) -> Answered | None:
+        """What the call gets of the time before when it runs again; without the answer to this question."""
+        given, kept = self.args.get(INPUT), self.args.get(KEPT)
+        if given is None and kept is None:
+            return None
+        return Answered(ToolInput(given.get("value")) if isinstance(given, Mapping) else None, kept)
 
     @property
     def hint(self) -> str:

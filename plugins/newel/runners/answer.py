@@ -105,7 +105,7 @@ async def _answer(agent: BaseAgent, message: object, options: RunnerOptions, sto
 def _described(question: Question) -> str:
     if question.kind is Kind.CREDENTIAL:  # its arguments may hold secrets
         return "a credential is asked for."
-    original = question.original if question.kind is Kind.APPROVAL else {}
+    original = question.original
     args = ", ".join(f"{name}={value!r}" for name, value in (original.get("args") or question.args).items())
     call = f"{original.get('name') or question.name}({args})"
     return f"approve {call}?" if question.kind is Kind.APPROVAL else f"{question.hint or call}."

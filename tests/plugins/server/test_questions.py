@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from typing import Any
 
@@ -13,7 +14,7 @@ from tests.plugins.server.test_runs import frames, texts
 
 from newel import Agent
 from newel.testing import ScriptedModel
-from newel.tools import FunctionTool, LongRunningFunctionTool
+from newel.tools import FunctionTool, LongRunningFunctionTool, ToolContext
 from newel.types import FunctionCall
 
 SESSION = "/apps/clerk/users/ann/sessions/s"
@@ -150,3 +151,30 @@ def test_a_free_session_is_answered(serve: Serve) -> None:
     assert [text for text in texts(settled(client)) if text] == ["hello", "Good morning"]
     answer = {"parts": [{"functionResponse": {"id": "x", "name": "y", "response": {}}}]}
     assert client.post(f"{SESSION}/steer", json={"newMessage": answer}).status_code == 422
+
+
+def test_a_tools_question_for_an_input_is_listed_without_what_the_call_keeps(serve: Serve) -> None:
+    def book(tool_context: ToolContext) -> object:
+        """Book."""
+        if tool_context.tool_input is None:
+            tool_context.keep({"hold": "h1"})
+            return tool_context.request_input("How many?", response_schema=int, payload={"room": 7})
+        return f"{tool_context.tool_input.value} under {tool_context.kept['hold']}"
+
+    model = ScriptedModel([FunctionCall(name="book", args={}), "done"])
+    client = serve(agents={"clerk": Agent(name="clerk", model=model, tools=[book])})
+    client.post(SESSION)
+    say(client, "book")
+    (question,) = client.get(f"{SESSION}/questions").json()
+    assert (question["kind"], question["hint"], question["responseSchema"]) == (
+        "input",
+        "How many?",
+        {"type": "integer"},
+    )
+    assert question["args"]["payload"] == {"room": 7}
+    assert "h1" not in json.dumps(question)
+    refused = client.post(f"{SESSION}/questions/{question['id']}", json={"answer": "many"})
+    assert refused.status_code == 422
+    assert client.post(f"{SESSION}/questions/{question['id']}", json={"answer": 4}).status_code == 200
+    assert "4 under h1" in json.dumps(settled(client))
+    assert client.get(f"{SESSION}/questions").json() == []

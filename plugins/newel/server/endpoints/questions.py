@@ -8,7 +8,7 @@ from pydantic import Field
 
 from newel.contexts.run_config import RunConfig
 from newel.questions.given_answers import response_of
-from newel.questions.question import Kind, Question, open_questions
+from newel.questions.question import KEPT, Kind, Question, open_questions
 from newel.runs import Run
 from newel.server.calls import Call, endpoint
 from newel.server.endpoints.runs import RunAnswer, described, refused, streamed
@@ -142,7 +142,7 @@ def _as_answer(session_id: str, one: Question) -> QuestionAnswer:
         author=one.author,
         name=str(one.original.get("name") or "") if is_approval else one.name,
         hint=one.hint,
-        args=(one.original.get("args") or {}) if is_approval else one.args,
+        args=(one.original.get("args") or {}) if is_approval else {k: v for k, v in one.args.items() if k != KEPT},
         response_schema=one.schema,
         options=one.options,
     )
