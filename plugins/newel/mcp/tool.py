@@ -7,13 +7,15 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from newel.contexts.context import Context as FullContext
 from newel.contexts.context import full
-from newel.mcp import client, results
+from newel.mcp import client, questions, results
 from newel.mcp.access import Access, HeaderProvider
 from newel.mcp.definitions import Definition
 from newel.mcp.errors import McpError, McpLostError, McpUnauthorizedError
 from newel.mcp.names import spelt
 from newel.mcp.pins import Doubt
+from newel.mcp.questions import Asked, McpAsksError
 from newel.mcp.schemas import sound
 from newel.mcp.sessions import MCPSessionManager
 from newel.mcp.settings import Settings, settings_of
@@ -108,41 +110,65 @@ class McpTool(BaseTool):
 
     async def run_async(self, *, args: Json, tool_context: Context) -> object:
         """The server's result; what goes wrong is an error result."""
-        if self._doubt is not None and (unresolved := await self._doubt.resolved(tool_context)) is not None:
-            return unresolved
-        if (rejection := await self.check_require_confirmation(args, tool_context)) is not None:
-            return rejection
+        context = full(tool_context)
+        try:
+            asked = questions.resumed(context, self.definition) if context.kept is not None else None
+        except McpError as error:
+            return {"error": str(error)}
+        if asked is None and (refused := await self._refusal(args, tool_context)) is not None:
+            return refused
+        if asked is not None and asked.open is not None:
+            return self._ask(context, asked)
         settings = settings_of(tool_context)
         try:
-            result = await self._result(args, tool_context, settings)
+            result = await self._result(args, tool_context, settings, asked)
+        except McpAsksError as error:
+            return self._ask(context, error.asked)
         except McpUnauthorizedError as error:
             if not await self._access.refused(error, tool_context):
                 return {"error": str(error)}
-            await self._access.ask(full(tool_context))
+            await self._access.ask(context)
             return PENDING
         except McpError as error:
             return {"error": str(error)}
-        return await results.as_response(result, full(tool_context), self.name, whole=settings.whole_results)
+        return await results.as_response(result, context, self.name, whole=settings.whole_results)
 
-    async def _result(self, args: Json, context: Context, settings: Settings) -> Json:
+    def _ask(self, context: FullContext, asked: Asked) -> Json:
+        try:
+            return questions.ask(context, asked, self._manager.server, self.definition)
+        except McpError as error:
+            return {"error": str(error)}
+
+    async def _refusal(self, args: Json, tool_context: Context) -> Json | None:
+        """The result that says why the call may not go ahead, if it may not."""
+        if self._doubt is not None and (unresolved := await self._doubt.resolved(tool_context)) is not None:
+            return unresolved
+        return await self.check_require_confirmation(args, tool_context)
+
+    async def _result(self, args: Json, context: Context, settings: Settings, asked: Asked | None) -> Json:
         """The server's own result; asked for once more if the first request cannot have had an effect."""
         headers = await self._access.headers(context)
         report = self._progress(context)
         try:
-            return await self._call(args, headers, settings, report)
+            return await self._call(args, headers, settings, report, asked)
         except McpLostError as error:
             if error.acted and self.effect is Effect.AT_MOST_ONCE:
                 raise McpLostError(
                     f"{error}. Whether the call had an effect is not known: look before you repeat it", acted=True
                 ) from error
             _log.info("newel: calling %s again in a new session", self.__newel_origin__)
-        return await self._call(args, headers, settings, report)
+        return await self._call(args, headers, settings, report, asked)
 
     async def _call(
-        self, args: Json, headers: Mapping[str, str], settings: Settings, report: ProgressFnT | None
+        self,
+        args: Json,
+        headers: Mapping[str, str],
+        settings: Settings,
+        report: ProgressFnT | None,
+        asked: Asked | None,
     ) -> Json:
         async with self._manager.lease(headers, settings) as connection:
-            return client.plain(await connection.call(self.definition.name, args, report))
+            return client.plain(await connection.call(self.definition.name, args, report, asked))
 
     def _progress(self, context: Context) -> ProgressFnT | None:
         """What is told of the call's progress: the callback, and the observers."""

@@ -64,6 +64,8 @@ def _fitted(value: object, schema: Schema, root: Schema, where: str, problems: l
     kinds = [k.lower() for k in kinds] + (["null"] if schema.get("nullable") else [])
     if kinds and not any(_TYPES.get(k, bool)(value) for k in kinds):
         value = _read(value, kinds, where, problems)
+    if "const" in schema and value != schema["const"]:
+        problems.append(f"{where} is {value!r}, not {schema['const']!r}")
     allowed = schema.get("enum")
     if allowed is not None and value not in allowed:
         problems.append(f"{where} is {value!r}, not one of {allowed}")

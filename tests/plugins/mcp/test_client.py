@@ -312,25 +312,6 @@ async def test_a_picture_becomes_an_artifact(stdio: Make) -> None:
     assert kept.inline_data.data.startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize(("server", "tool"), [(["good"], "order"), (["raw", "asks"], "echo")])
-@in_a_loop
-async def test_questions_go_to_the_callback_and_are_declined_without_one(
-    stdio: Make, server: list[str], tool: str
-) -> None:
-    """In both eras: within the call, and as a result with which the call is made again."""
-    from mcp.types import ElicitResult
-
-    async def answer(context: Any, params: Any) -> Any:
-        return ElicitResult(action="accept", content={"size": "large"})
-
-    found = []
-    for toolset in (stdio(*server, elicitation_callback=answer), stdio(*server)):
-        found += await responses(toolset, call(tool, item="tea", text="tea"))
-    assert "large" in json.dumps(found[0])
-    assert ("s1" in json.dumps(found[0])) is (tool == "echo")
-    assert set(found[1]) == {"error"}
-
-
 @in_a_loop
 async def test_a_failure_of_a_tool_is_an_error_result(stdio: Make) -> None:
     (found,) = await responses(stdio("good"), call("fails"))

@@ -34,6 +34,7 @@ from newel.mcp.errors import (
     McpUnreachableError,
 )
 from newel.mcp.parameters import ConnectionParams, StdioConnectionParams, call_seconds, described
+from newel.mcp.questions import Asked
 from newel.mcp.settings import Settings
 from newel.mcp.texts import cleaned, one_line
 from newel_kernel import Json, seam
@@ -129,8 +130,10 @@ class Connection:
         except Exception as error:
             raise self._unreachable(error) from error
 
-    async def call(self, name: str, arguments: Json, on_progress: ProgressFnT | None = None) -> CallToolResult:
-        """The result of a tool; raises an McpError if there is none."""
+    async def call(
+        self, name: str, arguments: Json, on_progress: ProgressFnT | None = None, asked: Asked | None = None
+    ) -> CallToolResult:
+        """The result of a tool; raises an McpError if there is none. `asked`: see `inputs.call`."""
         limit = _Limit(call_seconds(self._params), max(self._settings.max_seconds, call_seconds(self._params)))
 
         async def beat(progress: float, total: float | None, message: str | None) -> None:
@@ -139,7 +142,7 @@ class Connection:
                 await on_progress(progress, total, message)
 
         async def work(session: ClientSession) -> CallToolResult:
-            return await inputs.call(session, name, arguments, beat)
+            return await inputs.call(session, name, arguments, beat, asked)
 
         return await self.request(work, f"the tool {one_line(name, 80)!r}", limit)
 

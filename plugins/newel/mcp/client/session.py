@@ -18,9 +18,20 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
-from mcp_types import METHOD_NOT_FOUND, UNSUPPORTED_PROTOCOL_VERSION, Implementation, Tool
+from mcp_types import (
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    UNSUPPORTED_PROTOCOL_VERSION,
+    ClientCapabilities,
+    ElicitationCapability,
+    ErrorData,
+    FormElicitationCapability,
+    Implementation,
+    Tool,
+    UrlElicitationCapability,
+)
 from mcp_types.methods import validate_server_result
-from mcp_types.version import LATEST_HANDSHAKE_VERSION
+from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from newel.mcp.client.changes import listening
@@ -40,6 +51,11 @@ from newel.version import VERSION
 _log = logging.getLogger("newel.mcp")
 #: Seconds that a server gets for the first question of the new era.
 _PROBE = 2.0
+#: Why a question within a call is declined.
+_DECLINED = (
+    "this client does not hold a call open until a person answers: ask with an input_required result (2026-07-28), or "
+    "as an argument of the tool"
+)
 #: The levels of a tool with a schema as deep as may be.
 _MOST_DEPTH = MOST_DEPTH + 2
 
@@ -77,7 +93,8 @@ async def opened(target: Target, at_end: Callable[[], None]) -> AsyncGenerator[C
             reader, writer = await _streams(target, at_end, stack)
             dispatcher = Dispatcher(reader, writer)
             client = Implementation(name="newel", version=VERSION)
-            session = ClientSession(dispatcher=dispatcher, client_info=client, **target.callbacks)
+            session = Session(dispatcher=dispatcher, client_info=client, **_declining(target.callbacks))
+            session.asks_user = "elicitation_callback" not in target.callbacks
             await stack.enter_async_context(session)
             await _agree(session, target)
             await stack.enter_async_context(listening(session, target.changed))
@@ -146,6 +163,31 @@ async def _agree(session: ClientSession, target: Target) -> None:
         if error.code not in (METHOD_NOT_FOUND, UNSUPPORTED_PROTOCOL_VERSION):
             raise
         await session.discover()
+
+
+class Session(ClientSession):
+    """The SDK's session. In the era in which a server asks with a result, the user can be asked: it says so."""
+
+    #: Whether questions to the user are left to who made the call.
+    asks_user = False
+
+    def _build_capabilities(self, version: str) -> ClientCapabilities:
+        capabilities = super()._build_capabilities(version)
+        if self.asks_user:
+            modes = {"form": FormElicitationCapability(), "url": UrlElicitationCapability()}
+            asks = version in MODERN_PROTOCOL_VERSIONS
+            capabilities.elicitation = ElicitationCapability.model_validate(modes) if asks else None
+        return capabilities
+
+
+def _declining(callbacks: Mapping[str, Any]) -> dict[str, Any]:
+    """`callbacks`, with one for questions that says why they are declined."""
+    return {"elicitation_callback": _decline, **callbacks}
+
+
+async def _decline(_context: object, _params: object) -> ErrorData:
+    """A question within a call: see `newel.mcp.questions`."""
+    return ErrorData(code=INVALID_REQUEST, message=_DECLINED)
 
 
 class Dispatcher(JSONRPCDispatcher):

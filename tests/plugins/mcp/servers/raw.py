@@ -116,6 +116,56 @@ def greet(call_id: Any, params: dict[str, Any]) -> None:
         send(id=call_id, result={**about, "serverInfo": {"name": "raw", "version": "1"}, "instructions": "Plain."})
 
 
+def form(name: str, message: str = "Which size?", **more: Any) -> dict[str, Any]:
+    """A question by a form of one field."""
+    schema = {"type": "object", "properties": {name: {"type": "string", **more}}, "required": [name]}
+    return {"method": "elicitation/create", "params": {"mode": "form", "message": message, "requestedSchema": schema}}
+
+
+#: What a server asks in its rounds, by its mode.
+ROUNDS: dict[str, list[dict[str, Any]]] = {
+    "asks": [{"q": form("size", enum=["small", "large"])}],
+    "asks-thrice": [
+        {"a": form("size"), "b": form("colour", "Which\u202e colour?")},
+        {"c": form("taste", "Which taste?")},
+    ],
+    "asks-secret": [{"q": form("userPassword")}],
+    "asks-page": [
+        {
+            "q": {
+                "method": "elicitation/create",
+                "params": {"mode": "url", "message": "Pay.", "url": "https://bücher.example/pay?id=1"},
+            }
+        }
+    ],
+    "asks-odd-page": [
+        {
+            "q": {
+                "method": "elicitation/create",
+                "params": {"mode": "url", "message": "Pay.", "url": "javascript:alert(1)"},
+            }
+        }
+    ],
+    "asks-sampling": [{"q": {"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 9}}}],
+}
+
+
+def asking(params: dict[str, Any]) -> dict[str, Any]:
+    """What is asked in the round that the state says, or the result: all that was answered."""
+    answered = json.loads(params["requestState"]) if "requestState" in params else []
+    if "inputResponses" in params:
+        answered.append(params["inputResponses"])
+    rounds = ROUNDS.get(MODE, [])
+    state = json.dumps(answered)
+    if MODE == "asks-ever":
+        return {"resultType": "input_required", "inputRequests": {"q": form("size")}, "requestState": state}
+    if MODE == "asks-later" and len(answered) < 3:  # only a state: the client comes back
+        return {"resultType": "input_required", "requestState": json.dumps([*answered, "waited"])}
+    if len(answered) < len(rounds):
+        return {"resultType": "input_required", "inputRequests": rounds[len(answered)], "requestState": state}
+    return {"resultType": "complete", "content": [{"type": "text", "text": state}]}
+
+
 def stateless(method: str, call_id: Any, params: dict[str, Any]) -> bool:
     """Answer as a server of the new era that asks before it gives a result; whether there was an answer."""
     about: dict[str, Any] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
@@ -123,14 +173,8 @@ def stateless(method: str, call_id: Any, params: dict[str, Any]) -> bool:
         send(id=call_id, result={**about, "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}})
     elif method == "tools/list":
         send(id=call_id, result={**about, "tools": [tool("echo")]})
-    elif method == "tools/call" and "inputResponses" in params:
-        text = json.dumps([params["inputResponses"], params["requestState"]])
-        send(id=call_id, result={"resultType": "complete", "content": [{"type": "text", "text": text}]})
     elif method == "tools/call":
-        schema = {"type": "object", "properties": {"size": {"type": "string"}}}
-        question = {"mode": "form", "message": "Which size?", "requestedSchema": schema}
-        asked = {"q": {"method": "elicitation/create", "params": question}}
-        send(id=call_id, result={"resultType": "input_required", "inputRequests": asked, "requestState": "s1"})
+        send(id=call_id, result=asking(params))
     else:
         return False
     return True
@@ -150,9 +194,9 @@ def main() -> None:  # noqa: C901 - one branch for each method
         note(f"{method} {params.get('name', '')}".strip())
         if call_id is None or method is None:
             continue
-        if MODE == "asks" and stateless(method, call_id, params):
+        if MODE.startswith("asks") and stateless(method, call_id, params):
             continue
-        if method == "initialize" and MODE != "asks":
+        if method == "initialize" and not MODE.startswith("asks"):
             greet(call_id, params)
         elif method == "tools/list":
             lists += 1
