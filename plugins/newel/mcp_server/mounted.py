@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
-from newel.mcp_server.agent_server import AgentServer
 from newel.server.calls import Call
+from newel.server.refusals import Refusal
 from newel_kernel import Key, seam
+from newel_types import deferred
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+    from newel.mcp_server.agent_server import AgentServer
+
 #: Where a request says who calls.
 _CALLER = "newel.caller"
+# The SDK is imported with the first request: few servers are asked for MCP, and some do not have it.
+_agent_server = deferred("newel.mcp_server.agent_server", "AgentServer")
 _SERVERS: Key[dict[str, Mounted]] = Key("mcp_servers")
 
 
@@ -68,9 +73,13 @@ async def mcp(call: Call) -> object:
     name = call.path["app_name"]
     servers = call.server.stash.setdefault(_SERVERS, {})
     if name not in servers:
+        try:
+            agent_server = _agent_server()
+        except ImportError as error:
+            raise Refusal(501, f"MCP needs {error.name} on the server: pip install 'newel[mcp]'") from error
         runner = await call.server.runner(name)
         if name not in servers:
-            servers[name] = Mounted(AgentServer(runner, user_of=_caller))
+            servers[name] = Mounted(agent_server(runner, user_of=_caller))
             call.server.closing.append(servers[name])
     return _Handed(servers[name].serve, call.user)
 
