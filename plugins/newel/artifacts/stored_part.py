@@ -14,6 +14,13 @@ USER_SCOPE = "user:"
 _MOST_CHARACTERS = 1024
 #: The type of an empty file that stands for no artifact, as google-adk writes it.
 _WITHDRAWN = "application/octet-stream"
+#: What `str.strip` removes and is not a control character.
+_BLANK = r"[ \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+#: The names that `scope_of` takes, as a regular expression of JSON Schema (ECMA-262).
+NAME_PATTERN = (
+    r"^(?:user:|(?!user:))(?![\s\S]*[\x00-\x1f])(?![A-Za-z]:[/\\])(?!(?:[^/\\]*[/\\])*\.{0,2}(?:[/\\]|$))"
+    rf"(?!{_BLANK})[\s\S]{{1,{_MOST_CHARACTERS}}}(?<!{_BLANK})$"
+)
 
 
 def scope_of(filename: str, session_id: str | None) -> str | None:

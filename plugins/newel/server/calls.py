@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, TypeAdapter
@@ -34,6 +34,8 @@ class Call:
 
 
 Run = Callable[[Call], Awaitable[object]]
+#: The answer of an endpoint that does not say what it returns; None is the JSON value null.
+UNDECLARED: Any = object()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,9 +47,14 @@ class Endpoint:
     #: Whether a request without a body is one with None.
     optional_body: bool = False
     query: type[BaseModel] | None = None
+    #: The parameters of the path that are more than text.
+    path: type[BaseModel] | None = None
+    #: None: the endpoint does not say what it returns.
     answer: TypeAdapter[Any] | None = None
     #: The media type of the answer.
     media_type: str = "application/json"
+    #: What else it answers, by status.
+    others: Mapping[int, TypeAdapter[Any]] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -60,12 +67,16 @@ def endpoint(
     body: Any = None,
     optional_body: bool = False,
     query: type[BaseModel] | None = None,
-    answer: Any = None,
+    path: type[BaseModel] | None = None,
+    answer: Any = UNDECLARED,
     media_type: str = "application/json",
+    others: Mapping[int, Any] | None = None,
 ) -> Callable[[Run], Endpoint]:
-    """Mark the function of an endpoint: a pydantic model (or any type) for its JSON body, query and answer.
+    """Mark the function of an endpoint: a pydantic model (or any type) for its JSON body, query, path and answer.
 
-    It returns a starlette Response, or a value that becomes JSON.
+    What is declared is validated, and described in OpenAPI. `path` is a model of those parameters that are more than
+    text, and `others` has the types of answers with another status than 200. The function returns a starlette
+    Response, or a value that becomes JSON.
     """
 
     def mark(run: Run) -> Endpoint:
@@ -74,8 +85,10 @@ def endpoint(
             TypeAdapter(body) if body is not None else None,
             optional_body,
             query,
-            TypeAdapter(answer) if answer is not None else None,
+            path,
+            TypeAdapter(answer) if answer is not UNDECLARED else None,
             media_type,
+            {status: TypeAdapter(one) for status, one in (others or {}).items()},
         )
 
     return mark

@@ -69,10 +69,12 @@ class Log:
                 yield number, event
 
 
-async def follow(run: Run, store: BaseSessionService, where: Place, wire: Wire, after: int = 0) -> Frames:
+async def follow(
+    run: Run, store: BaseSessionService, where: Place, wire: Wire, after: int = 0, *, raises: bool = True
+) -> Frames:
     """The frames of a run, those after number `after`; an empty one says that it has begun.
 
-    An error before that is raised; a later one is a frame.
+    An error before that is raised, unless the answer has begun (not `raises`); a later one is a frame.
     """
     log: Log | None = None
     head, seen = b"data: ", 0
@@ -94,7 +96,7 @@ async def follow(run: Run, store: BaseSessionService, where: Place, wire: Wire, 
                 if written:
                     yield b"".join(written)
     except Exception as error:
-        if log is None:
+        if log is None and raises:
             raise
         yield failure(error)
 

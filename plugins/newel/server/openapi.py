@@ -6,15 +6,16 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pydantic import TypeAdapter
-from pydantic.json_schema import models_json_schema
+from pydantic import BaseModel, TypeAdapter
 
 from newel.server.calls import Endpoint, as_endpoint
 from newel.server.kinds import WEBSOCKET, Route
+from newel.server.schemas import COMPONENTS, Schemas, opened
 from newel.version import VERSION
 
 _PARAMETER = re.compile(r"\{(\w+)(?::path)?\}")
-_COMPONENTS = "#/components/schemas/{model}"
+#: What a parameter of a path is unless its endpoint says more.
+_TEXT = {"type": "string", "minLength": 1}
 _ERROR = {
     "type": "object",
     "required": ["detail"],
@@ -55,35 +56,46 @@ def _schemas(found: Sequence[tuple[Route, Endpoint]]) -> tuple[dict[int, Any], d
     for _, endpoint in found:
         if endpoint.body is not None:
             adapters.append((id(endpoint.body), "validation", endpoint.body))
-        if endpoint.answer is not None:
-            adapters.append((id(endpoint.answer), "serialization", endpoint.answer))
-    schemas, whole = TypeAdapter.json_schemas(adapters, ref_template=_COMPONENTS)
-    return {key: schema for (key, _), schema in schemas.items()}, whole.get("$defs", {})
+        answers = [endpoint.answer] if endpoint.answer is not None else []
+        adapters += [(id(one), "serialization", one) for one in (*answers, *endpoint.others.values())]
+    schemas, whole = TypeAdapter.json_schemas(adapters, ref_template=COMPONENTS, schema_generator=Schemas)
+    definitions: dict[str, Any] = whole.get("$defs", {})
+    opened(definitions, list(schemas.values()))
+    return {key: schema for (key, _), schema in schemas.items()}, definitions
 
 
 def _operation(name: str, path: str, endpoint: Endpoint, schemas: dict[int, Any]) -> dict[str, Any]:
     operation: dict[str, Any] = {"operationId": name, "summary": endpoint.text.partition("\n")[0]}
-    if parameters := [*_path_parameters(path), *_query_parameters(endpoint)]:
+    others = sorted(endpoint.others.items())
+    if parameters := [*_path_parameters(path, endpoint), *_query_parameters(endpoint)]:
         operation["parameters"] = parameters
     if endpoint.body is not None:
         content = {"application/json": {"schema": schemas[id(endpoint.body)]}}
         operation["requestBody"] = {"required": not endpoint.optional_body, "content": content}
-    schema = schemas[id(endpoint.answer)] if endpoint.answer is not None else {}
-    error = {
-        "description": "Error",
-        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
-    }
+    schema = schemas[id(endpoint.answer)] if endpoint.answer is not None else _undeclared(endpoint)
+    error = _response("Error", "application/json", {"$ref": COMPONENTS.format(model="Error")})
     operation["responses"] = {
-        "200": {"description": "OK", "content": {endpoint.media_type: {"schema": schema}}},
+        "200": _response("OK", endpoint.media_type, schema),
+        **{str(status): _response("Error", "application/json", schemas[id(one)]) for status, one in others},
         "4XX": error,
         "5XX": error,
     }
     return operation
 
 
-def _path_parameters(path: str) -> list[dict[str, Any]]:
+def _response(description: str, media_type: str, schema: Any) -> dict[str, Any]:
+    return {"description": description, "content": {media_type: {"schema": schema}}}
+
+
+def _undeclared(endpoint: Endpoint) -> dict[str, Any]:
+    """Anything, or the text that other media types are."""
+    return {} if endpoint.media_type == "application/json" else {"type": "string"}
+
+
+def _path_parameters(path: str, endpoint: Endpoint) -> list[dict[str, Any]]:
+    known = _properties(endpoint.path)
     return [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        {"name": name, "in": "path", "required": True, "schema": known.get(name, _TEXT)}
         for name in _PARAMETER.findall(path)
     ]
 
@@ -91,10 +103,16 @@ def _path_parameters(path: str) -> list[dict[str, Any]]:
 def _query_parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
     if endpoint.query is None:
         return []
-    _, whole = models_json_schema([(endpoint.query, "validation")], ref_template=_COMPONENTS)
-    schema = next(iter(whole["$defs"].values()))
-    required = schema.get("required", ())
+    required = {name for name, field in endpoint.query.model_fields.items() if field.is_required()}
     return [
         {"name": name, "in": "query", "required": name in required, "schema": field}
-        for name, field in schema.get("properties", {}).items()
+        for name, field in _properties(endpoint.query).items()
     ]
+
+
+def _properties(model: type[BaseModel] | None) -> dict[str, Any]:
+    """The schemas of a model's fields, which are plain values."""
+    if model is None:
+        return {}
+    properties: dict[str, Any] = model.model_json_schema(schema_generator=Schemas).get("properties", {})
+    return properties

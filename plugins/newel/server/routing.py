@@ -15,6 +15,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket
 
+from newel.errors.not_found_error import NotFoundError
 from newel.server.calls import Call, Endpoint, as_endpoint
 from newel.server.kinds import WEBSOCKET, Route
 from newel.server.refusals import JSON, Refusal, invalid, logged, refusal_of, response_to
@@ -22,6 +23,8 @@ from newel.server.state import State
 
 _PARAMETER = re.compile(r"\{(\w+)(:path)?\}")
 _NOTHING: Mapping[str, str] = {}
+#: More literal segments than any path has.
+_ALL = 1_000
 
 
 class Path(NamedTuple):
@@ -36,7 +39,7 @@ class Table:
     """Finds the endpoint of a request.
 
     It looks at the path as it was sent, so that a parameter may hold an encoded slash. Of the paths that match, the one
-    with the most literal segments decides, whatever the order in which plugins were installed.
+    with the most literal segments decides, whatever its methods and the order in which plugins were installed.
     """
 
     def __init__(self, routes: Iterable[Route]) -> None:
@@ -69,11 +72,15 @@ class Table:
             if (found := methods.get(method)) is not None:
                 return found, _NOTHING
             allowed.update(methods)
+        decided = _ALL if allowed else 0
         for one in self._dynamic.get(path.split("/", 2)[1], ()):
+            if one.literals < decided:
+                break
             if (match := one.pattern.fullmatch(path)) is not None:
                 if (found := one.methods.get(method)) is not None:
                     return found, {name: unquote(value) for name, value in match.groupdict().items()}
                 allowed.update(one.methods)
+                decided = one.literals
         allowed.discard(WEBSOCKET)
         if not allowed:
             raise Refusal(404, "Not Found")
@@ -119,6 +126,8 @@ class Routing:
         call = Call(self._state, path)
         call.request = request
         call.user = await self._user(request, path)
+        if found.path is not None:
+            _check_path(found.path, path)
         if found.query is not None:
             call.query = _query(found, request)
         if found.body is not None:
@@ -154,6 +163,13 @@ class Routing:
         return user
 
 
+def _check_path(model: type[BaseModel], path: Mapping[str, str]) -> None:
+    try:
+        model.model_validate(path)
+    except ValidationError as error:
+        raise Refusal(422, "; ".join(f"{one['loc'][0]}: {one['msg']}" for one in error.errors())) from None
+
+
 def _query(found: Endpoint, connection: HTTPConnection) -> object:
     assert found.query is not None
     try:
@@ -176,6 +192,8 @@ def _body(found: Endpoint, data: bytes) -> object:
         return found.body.validate_json(data)
     except ValidationError as error:
         raise invalid(error, "body") from None
+    except NotFoundError as error:  # it names something, such as a persona, that nobody has registered
+        raise Refusal(404, str(error)) from None
 
 
 def _path(scope: Scope) -> str:

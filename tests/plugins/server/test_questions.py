@@ -150,7 +150,7 @@ def test_a_free_session_is_answered(serve: Serve) -> None:
     assert told.status_code == 200
     assert [text for text in texts(settled(client)) if text] == ["hello", "Good morning"]
     answer = {"parts": [{"functionResponse": {"id": "x", "name": "y", "response": {}}}]}
-    assert client.post(f"{SESSION}/steer", json={"newMessage": answer}).status_code == 422
+    assert client.post(f"{SESSION}/steer", json={"newMessage": answer}).status_code == 409
 
 
 def test_a_tools_question_for_an_input_is_listed_without_what_the_call_keeps(serve: Serve) -> None:

@@ -89,7 +89,9 @@ def test_routes_of_a_plugin_are_validated_and_described(serve: Serve) -> None:
         "$ref": "#/components/schemas/Greeting"
     }
     assert document["components"]["schemas"]["Greeting"]["required"] == ["words"]
-    assert operation["parameters"] == [{"name": "who", "in": "path", "required": True, "schema": {"type": "string"}}]
+    assert operation["parameters"] == [
+        {"name": "who", "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+    ]
     assert "Greet somebody." in client.get("/docs").text
 
 

@@ -127,7 +127,7 @@ def test_what_cannot_begin_is_refused_with_a_status(serve: Serve, path: str) -> 
     assert client.post(path, json={**message("1"), "newMessage": {"parts": []}}).status_code == 422
     answer = {"functionResponse": {"id": "nobody", "name": "asked", "response": {}}}
     refused = client.post(path, json={**message("1"), "newMessage": {"role": "user", "parts": [answer]}})
-    assert (refused.status_code, client.get(SESSION).json()["events"]) == (422, [])
+    assert (refused.status_code, client.get(SESSION).json()["events"]) == (409, [])
 
 
 def test_a_failure_tells_its_reference_and_no_text(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any, Self, TypeAlias
 
-from pydantic import ConfigDict, Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, JsonValue, field_validator, model_validator
 
 from newel.evaluation.cases.app_details import AppDetails
 from newel.evaluation.cases.base_model import EvalBaseModel
@@ -79,13 +79,20 @@ class SessionInput(EvalBaseModel):
     session_id: str | None = None
 
 
+#: What `EvalCase` checks after its fields, as JSON Schema.
+_ONE_OF_TWO: list[JsonValue] = [
+    {"required": ["conversation"], "properties": {"conversation": {"type": "array"}}},
+    {"required": ["conversationScenario"], "properties": {"conversationScenario": {"type": "object"}}},
+]
+
+
 class EvalCase(EvalBaseModel):
     """A conversation with its expectations, or a scenario for a simulated user. Unknown keys are kept.
 
     From `tags` on the fields are newel's own; google-adk's tools keep them without reading them.
     """
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", json_schema_extra={"oneOf": _ONE_OF_TWO})
 
     eval_id: str
     conversation: StaticConversation | None = None

@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
+from pydantic import BaseModel
+
 from newel.agents import LlmAgent
-from newel.server.calls import Call
+from newel.server.calls import Call, endpoint
 from newel.server.refusals import Refusal
 from newel_kernel import Json, subtree
 
 
+class AgentInfo(BaseModel):
+    """An agent, with the declarations of its tools."""
+
+    name: str
+    description: str
+    instruction: str
+    sub_agents: list[str]
+    tools: list[Json]
+
+
+class AppInfo(BaseModel):
+    """An app, with its agents by name."""
+
+    name: str
+    rootAgentName: str
+    description: str
+    language: str
+    isComputerUse: bool
+    agents: dict[str, AgentInfo]
+
+
+@endpoint(answer=AppInfo)
 async def app_info(call: Call) -> object:
     """The agents of an app, with their instructions and the declarations of their tools."""
     name = call.path["app_name"]

@@ -16,7 +16,34 @@ class ListApps(BaseModel):
     detailed: bool = False
 
 
-@endpoint(query=ListApps)
+class AppAnswer(BaseModel):
+    """An app that can be used."""
+
+    name: str
+    rootAgentName: str
+    description: str
+    language: str
+    isComputerUse: bool
+
+
+class FailedApp(BaseModel):
+    """An app that cannot be used: the reason, or where the log says it."""
+
+    name: str
+    language: str
+    error: str | None = None
+    detail: str | None = None
+    ref: str | None = None
+
+
+class Detailed(BaseModel):
+    """The apps with what each one is."""
+
+    apps: list[AppAnswer]
+    failed: list[FailedApp]
+
+
+@endpoint(query=ListApps, answer=list[str] | Detailed)
 async def list_apps(call: Call) -> object:
     """The names of the apps; with `detailed`, what each one is, and why others cannot be used."""
     places = call.server.apps.places()

@@ -2,28 +2,49 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, Field
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema
 from starlette.responses import Response
 
 from newel.artifacts.base_artifact_service import ArtifactVersion, BaseArtifactService
-from newel.artifacts.stored_part import scope_of
+from newel.artifacts.stored_part import NAME_PATTERN, scope_of
 from newel.server.calls import Call, endpoint
 from newel.server.endpoints.sessions import Body, place
 from newel.server.places import Place
 from newel.server.refusals import JSON, Refusal
+from newel.server.schemas import NeedsOne
 from newel_kernel import ConfigurationError, Json
 from newel_types import Part
 
-#: A version with more digits fits no store.
-_MOST_DIGITS = 18
+
+def _usable(name: str) -> str:
+    """The name, if a store can have it."""
+    scope_of(name, "any")
+    return name
+
+
+ArtifactName = Annotated[str, AfterValidator(_usable), WithJsonSchema({"type": "string", "pattern": NAME_PATTERN})]
 
 
 class NewArtifact(Body):
     """An artifact to save."""
 
-    filename: str = Field(min_length=1)
-    artifact: Part
+    filename: ArtifactName
+    artifact: Annotated[Part, NeedsOne("inline_data", "text", "file_data")]
     custom_metadata: Json | None = None
+
+
+class Named(BaseModel):
+    """The path of an artifact."""
+
+    artifact_name: ArtifactName
+
+
+class NamedVersion(Named):
+    """The path of a version: its number, or `latest`. One with more digits fits no store."""
+
+    version_id: str = Field(pattern="^(latest|[0-9]{1,18})$")
 
 
 class Version(BaseModel):
@@ -50,38 +71,38 @@ async def save_artifact(call: Call) -> Response:
     return _json(await store.get_artifact_version(**where, version=version))
 
 
-@endpoint(query=Version, answer=Part)
+@endpoint(path=Named, query=Version, answer=Part)
 async def load_artifact(call: Call) -> Response:
     """An artifact."""
     return await _part(call, call.query.version)
 
 
-@endpoint(answer=Part)
+@endpoint(path=NamedVersion, answer=Part)
 async def load_version(call: Call) -> Response:
     """A version of an artifact: its number, or `latest`."""
     return await _part(call, _version(call))
 
 
-@endpoint(answer=list[int])
+@endpoint(path=Named, answer=list[int])
 async def list_versions(call: Call) -> object:
     """The numbers of the versions, ascending."""
     return await _store(call).list_versions(**_where(call))
 
 
-@endpoint(answer=list[ArtifactVersion])
+@endpoint(path=Named, answer=list[ArtifactVersion])
 async def list_metadata(call: Call) -> Response:
     """The metadata of each version."""
     versions = await _store(call).list_artifact_versions(**_where(call))
     return Response(b"[" + b",".join(map(_written, versions)) + b"]", media_type=JSON)
 
 
-@endpoint(answer=ArtifactVersion)
+@endpoint(path=NamedVersion, answer=ArtifactVersion)
 async def get_metadata(call: Call) -> Response:
     """The metadata of a version."""
     return _json(await _store(call).get_artifact_version(**_where(call), version=_version(call)))
 
 
-@endpoint(answer=None)
+@endpoint(path=Named, answer=None)
 async def delete_artifact(call: Call) -> None:
     """Delete every version of an artifact."""
     await _store(call).delete_artifact(**_where(call))
@@ -98,21 +119,12 @@ class _Artifact(Place):
 
 
 def _where(call: Call) -> _Artifact:
-    where = _Artifact(**place(call), filename=call.path["artifact_name"])
-    try:
-        scope_of(where["filename"], where["session_id"])
-    except ConfigurationError as error:
-        raise Refusal(422, str(error)) from None
-    return where
+    return _Artifact(**place(call), filename=call.path["artifact_name"])
 
 
 def _version(call: Call) -> int | None:
     text = call.path["version_id"]
-    if text == "latest":
-        return None
-    if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
-        raise Refusal(422, "the version must be a number, or `latest`")
-    return int(text)
+    return None if text == "latest" else int(text)
 
 
 async def _part(call: Call, version: int | None) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from typing import Any
 
 from starlette.responses import HTMLResponse
 
@@ -16,6 +17,7 @@ _STYLE = (
 )
 
 
+@endpoint(answer=dict[str, Any])
 async def openapi(call: Call) -> object:
     """This description, as OpenAPI 3.1."""
     return described(call.server.routes)

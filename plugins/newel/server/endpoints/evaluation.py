@@ -60,6 +60,30 @@ class EvalRun(Body):
     eval_metrics: list[EvalMetric]
 
 
+class SetIds(Body):
+    """The ids of eval sets."""
+
+    eval_set_ids: list[str]
+
+
+class ResultIds(Body):
+    """The ids of the results of runs."""
+
+    eval_result_ids: list[str]
+
+
+class RunResults(Body):
+    """What became of the cases."""
+
+    run_eval_results: list[EvalCaseResult]
+
+
+class MetricInfos(Body):
+    """The metrics, with what they measure."""
+
+    metrics_info: list[MetricInfo]
+
+
 class Metrics(BaseModel):
     """Which metrics are listed: google-adk's, or all that are installed."""
 
@@ -93,14 +117,14 @@ async def create_eval_set(call: Call) -> object:
     return _snake(sets.get_eval_set(app, new.eval_set_id) or made)
 
 
-@endpoint()
+@endpoint(answer=None)
 @_refusing
 async def create_legacy_eval_set(call: Call) -> None:
     """Create an empty eval set."""
     _sets(call).create_eval_set(_app(call), call.path["eval_set_id"])
 
 
-@endpoint()
+@endpoint(answer=SetIds)
 @_refusing
 async def list_eval_sets(call: Call) -> object:
     """The ids of the eval sets."""
@@ -134,23 +158,24 @@ async def get_case(call: Call) -> object:
     return case.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=unset)
 
 
-@endpoint(body=EvalCase)
+@endpoint(body=EvalCase, answer=None)
 @_refusing
 async def update_case(call: Call) -> None:
     """Replace a case."""
+    _set(call)
     if call.body.eval_id != call.path["eval_case_id"]:
         raise Refusal(400, "the case has another id than the path")
     _sets(call).update_eval_case(_app(call), call.path["eval_set_id"], call.body)
 
 
-@endpoint()
+@endpoint(answer=None)
 @_refusing
 async def delete_case(call: Call) -> None:
     """Delete a case."""
     _sets(call).delete_eval_case(_app(call), call.path["eval_set_id"], call.path["eval_case_id"])
 
 
-@endpoint(body=NewCase)
+@endpoint(body=NewCase, answer=None)
 @_refusing
 async def add_session(call: Call) -> None:
     """Make a case of a session."""
@@ -170,21 +195,21 @@ async def add_session(call: Call) -> None:
     _sets(call).add_eval_case(app, call.path["eval_set_id"], case)
 
 
-@endpoint(body=EvalRun)
+@endpoint(body=EvalRun, answer=RunResults)
 @_refusing
 async def run_eval(call: Call) -> object:
     """Run cases, and judge them."""
     return {"runEvalResults": await _results_of(call)}
 
 
-@endpoint(body=EvalRun)
+@endpoint(body=EvalRun, answer=list[EvalCaseResult])
 @_refusing
 async def run_legacy_eval(call: Call) -> object:
     """Run cases, and judge them; the results are a list."""
     return await _results_of(call)
 
 
-@endpoint()
+@endpoint(answer=ResultIds)
 @_refusing
 async def list_results(call: Call) -> object:
     """The ids of the results of runs."""
@@ -205,7 +230,7 @@ async def get_result(call: Call) -> object:
     return _camel(_results(call).get_eval_set_result(_app(call), call.path["eval_result_id"]))
 
 
-@endpoint(query=Metrics)
+@endpoint(query=Metrics, answer=MetricInfos)
 @_refusing
 async def list_metrics(call: Call) -> object:
     """The metrics, with what they measure."""

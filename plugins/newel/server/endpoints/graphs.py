@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from newel.drawing.description import picture_of
 from newel.drawing.dot import dot
@@ -14,6 +14,30 @@ from newel.server.refusals import Refusal
 from newel_kernel import BaseAgent, subtree
 
 
+class Node(BaseModel):
+    """An agent with those below it."""
+
+    name: str
+    type: str
+    description: str
+    sub_agents: list[Node]
+    #: The names of its tools; left out if it has none.
+    tools: list[str] = Field(default_factory=list)
+
+
+class Graph(BaseModel):
+    """The tree of an app's agents."""
+
+    name: str
+    root_agent: Node
+
+
+class Drawing(BaseModel):
+    """A drawing in the language of Graphviz."""
+
+    dotSrc: str
+
+
 class Image(BaseModel):
     """The agent that is drawn, by default the root."""
 
@@ -21,13 +45,14 @@ class Image(BaseModel):
     dark_mode: bool = False
 
 
+@endpoint(answer=Graph)
 async def build_graph(call: Call) -> object:
     """The tree of agents."""
     name = call.path["app_name"]
     return {"name": name, "root_agent": _node((await call.server.apps.source(name)).agent)}
 
 
-@endpoint(query=Image)
+@endpoint(query=Image, answer=dict[str, Drawing] | Drawing)
 async def build_graph_image(call: Call) -> object:
     """The source of the drawing of an agent; without `node`, of the root, under its name."""
     root = (await call.server.apps.source(call.path["app_name"])).agent
@@ -40,6 +65,7 @@ async def build_graph_image(call: Call) -> object:
     return _drawn(agent)
 
 
+@endpoint(answer=Drawing)
 async def event_graph(call: Call) -> object:
     """The source of the drawing of the agents, for an event of a session."""
     session = await opened(call)

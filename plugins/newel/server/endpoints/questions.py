@@ -11,7 +11,7 @@ from newel.questions.given_answers import response_of
 from newel.questions.question import KEPT, Kind, Question, open_questions
 from newel.runs import Run
 from newel.server.calls import Call, endpoint
-from newel.server.endpoints.runs import RunAnswer, described, refused, streamed
+from newel.server.endpoints.runs import RunAnswer, Said, described, refused, streamed
 from newel.server.endpoints.sessions import Body, opened, owner, place
 from newel.server.refusals import Refusal
 from newel_kernel import ConfigurationError, Json, Log, PairingError, Session, StreamingMode
@@ -55,7 +55,7 @@ class Reply(Body):
 class Remark(Body):
     """Something that is said to an agent at work."""
 
-    new_message: Content
+    new_message: Said
     streaming: bool = False
 
 

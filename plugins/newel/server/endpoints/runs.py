@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from functools import partial
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 from starlette.requests import Request
@@ -18,10 +20,16 @@ from newel.server.metrics.process import METRICS
 from newel.server.operations.traffic import BEGAN
 from newel.server.places import Place
 from newel.server.refusals import JSON, Refusal
+from newel.server.schemas import Needs, NeedsOne
 from newel.server.state import State
 from newel.server.streams import EventStream
 from newel_kernel import ConfigurationError, Event, Json, PairingError, SessionNotFoundError, StreamingMode, seam
 from newel_types import Content
+
+#: How long a run that is resumed may be refused with a status, in seconds; later it is by a frame.
+_PATIENCE = 0.5
+#: What the user says, which is something.
+Said = Annotated[Content, Needs("parts")]
 
 
 class RunRequest(Body):
@@ -30,13 +38,17 @@ class RunRequest(Body):
     app_name: str
     user_id: str
     session_id: str
-    new_message: Content | None = None
+    new_message: Said | None = None
     streaming: bool = False
     state_delta: Json | None = None
     invocation_id: str | None = None
     custom_metadata: Json | None = None
     #: What becomes of the run if its client leaves; by default as the server says.
     on_disconnect: Literal["cancel", "detach"] | None = None
+
+
+#: With the rule that no field alone can say.
+_MESSAGE = Annotated[RunRequest, NeedsOne("new_message", "invocation_id")]
 
 
 class RunAnswer(BaseModel):
@@ -53,7 +65,7 @@ class After(BaseModel):
     after: int = Field(0, ge=0)
 
 
-@endpoint(body=RunRequest, answer=list[Event])
+@endpoint(body=_MESSAGE, answer=list[Event])
 async def run(call: Call) -> Response:
     """Run an agent, and answer with its events once it has ended."""
     run, where = await _started(call, yields_message=False)
@@ -71,7 +83,7 @@ async def run(call: Call) -> Response:
     return Response(wire.events(events), media_type=JSON)
 
 
-@endpoint(body=RunRequest, media_type="text/event-stream")
+@endpoint(body=_MESSAGE, media_type="text/event-stream")
 async def run_sse(call: Call) -> Response:
     """Run an agent, and stream its events. With `Last-Event-ID`, the events that the client has missed of its run."""
     if last := call.request.headers.get("last-event-id"):
@@ -117,8 +129,6 @@ async def cancel_run(call: Call) -> object:
 
 async def _started(call: Call, *, yields_message: bool) -> tuple[Run, Place]:
     body, where = call.body, _where(call)
-    if body.new_message is None and body.invocation_id is None:
-        raise Refusal(422, [{"type": "missing", "loc": ["body", "newMessage"], "msg": "a message, or `invocationId`"}])
     runner = await call.server.runner(where["app_name"])
     if body.new_message is None and await call.server.services.session.open(**where) is None:
         raise SessionNotFoundError(f"there is no session {where['session_id']!r}")
@@ -146,15 +156,22 @@ async def streamed(call: Call, where: Place, run: Run | str, after: int = 0, *, 
         frames = replay(store, where, wire, run, after, call.server.bus)
         await anext(frames)
         return EventStream(frames, call.server.settings.heartbeat, lambda: None)
-    frames = follow(run, store, where, wire, after)
-    if not starts or call.body.new_message is not None:
-        try:
-            await anext(frames, None)  # refuses with a status what cannot begin
-        except (ConfigurationError, PairingError) as error:
-            raise refused(error) from error
+    resumes = starts and call.body.new_message is None
+    frames = follow(run, store, where, wire, after, raises=not resumes)
+    try:  # refuses with a status what cannot begin
+        await (_resumed(run) if resumes else anext(frames, None))
+    except (ConfigurationError, PairingError) as error:
+        raise refused(error) from error
     left = run.cancel if starts and _cancels(call) else _stay
     first = partial(_time_first, call.request, where["app_name"]) if starts else None
     return EventStream(frames, call.server.settings.heartbeat, left, {"x-run-id": run.id}, first)
+
+
+async def _resumed(run: Run) -> None:
+    """Wait a little for a run whose first event may take as long as a model does."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_PATIENCE):
+            await run.begun()
 
 
 def _time_first(request: Request, app: str) -> None:
@@ -189,9 +206,9 @@ async def _cancel_if_left(request: Request, run: Run) -> None:
 
 
 def refused(error: Exception) -> Exception:
-    """The refusal of a message that does not fit the session; other errors unchanged."""
+    """The refusal of a message that does not fit the session or its app; other errors unchanged."""
     if isinstance(error, PairingError) or type(error) is ConfigurationError:
-        return Refusal(422, str(error))
+        return Refusal(409, str(error))
     return error
 
 

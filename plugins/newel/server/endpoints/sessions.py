@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from starlette.responses import Response
 
@@ -13,6 +13,7 @@ from newel.artifacts.contract import ArtifactStore
 from newel.server.calls import Call, endpoint
 from newel.server.places import Owner, Place
 from newel.server.refusals import JSON, Refusal
+from newel.server.schemas import Needs
 from newel.sessions.contract import SessionStore
 from newel_kernel import Event, Json, Session, SessionError, SessionNotFoundError, seam
 
@@ -25,18 +26,12 @@ class Body(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
 
-def _authored(event: Event) -> Event:
-    if not event.author:
-        raise ValueError("an event needs an author")
-    return event
-
-
 class NewSession(Body):
     """A session to create; `events` are those of another one."""
 
     session_id: str | None = Field(None, min_length=1)
     state: Json | None = None
-    events: list[Annotated[Event, AfterValidator(_authored)]] | None = None
+    events: list[Annotated[Event, Needs("author")]] | None = None
 
 
 class SessionUpdate(Body):
@@ -94,7 +89,7 @@ async def list_sessions(call: Call) -> Response:
         try:
             page = await store.list_page(**where, size=call.query.limit, after=call.query.after)
         except SessionError as error:
-            raise Refusal(422, str(error)) from None
+            raise Refusal(404, str(error)) from None  # `after` is a page that the store has not named
         sessions = page.sessions
         if page.next is not None:
             headers["link"] = f'<?limit={call.query.limit}&after={quote(page.next)}>; rel="next"'

@@ -7,6 +7,7 @@ used last: nobody sees the spans of two users at once.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -29,7 +30,19 @@ class Whose(BaseModel):
     session_id: str | None = None
 
 
-@endpoint(query=Whose)
+class SpanAnswer(BaseModel):
+    """An operation of a run; times in nanoseconds since the epoch."""
+
+    name: str
+    span_id: int
+    trace_id: int
+    parent_span_id: int | None
+    start_time: int
+    end_time: int
+    attributes: dict[str, Any]
+
+
+@endpoint(query=Whose, answer=list[SpanAnswer])
 async def trace_of_session(call: Call) -> object:
     """The spans of a session's runs, in the order in which they began."""
     id_, app, user = call.path["session_id"], _app(call), _user(call)
@@ -48,7 +61,7 @@ async def trace_of_session(call: Call) -> object:
     return sorted(spans, key=lambda span: (span["start_time"], -span["end_time"]))
 
 
-@endpoint(query=Whose)
+@endpoint(query=Whose, answer=dict[str, Any])
 async def trace_of_event(call: Call) -> object:
     """The attributes of the model call or tool call that made an event."""
     id_, app, user, traces = call.path["event_id"], _app(call), _user(call), call.server.traces

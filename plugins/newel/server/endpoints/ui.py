@@ -13,7 +13,7 @@ from pathlib import Path
 
 from starlette.responses import FileResponse, RedirectResponse, Response
 
-from newel.server.calls import Call
+from newel.server.calls import Call, endpoint
 from newel.server.refusals import Refusal
 from newel.server.security.response_headers import policy
 
@@ -25,12 +25,14 @@ _FONTS = "https://fonts.gstatic.com"
 _HANDLER = re.compile(r'\son[a-z]+="([^"]+)"')
 
 
+@endpoint(media_type="text/html")
 async def root(call: Call) -> Response:
     """Lead to the web UI."""
     place = "/dev-ui/" if bundle() is not None else "/docs"
     return RedirectResponse(f"{_prefix(call)}{place}", 307)
 
 
+@endpoint(media_type="text/html")
 async def dev_ui(call: Call) -> Response:
     """The page of the web UI."""
     if bundle() is None:
@@ -38,26 +40,31 @@ async def dev_ui(call: Call) -> Response:
     return RedirectResponse(f"{_prefix(call)}/dev-ui/", 307)
 
 
+@endpoint(media_type="text/html")
 async def index(_: Call) -> Response:
     """The page of the web UI."""
     return _page()
 
 
+@endpoint(media_type="*/*")
 async def asset(call: Call) -> Response:
     """A file of the web UI."""
     return _file(call.path["name"])
 
 
+@endpoint(answer=dict[str, str])
 async def runtime_config(call: Call) -> object:
     """Where the web UI finds this server."""
     return {"backendUrl": _prefix(call)}
 
 
+@endpoint(answer=dict[str, str | None])
 async def ui_config(_: Call) -> object:
     """How the web UI looks."""
     return {"logo_text": None, "logo_image_url": None}
 
 
+@endpoint(answer=dict[str, bool])
 async def telemetry_config(_: Call) -> object:
     """Whether data on its use is sent to others: it never is, whatever the page asks for."""
     return {"telemetry": False}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+from pydantic import BaseModel
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from newel.server.calls import Call
+from newel.server.calls import Call, endpoint
 from newel.server.operations.load import LOAD
 from newel.server.refusals import JSON, logged
 
@@ -15,6 +16,15 @@ _SECONDS = 5.0
 _NOBODY = "newel-ready"
 
 
+class Readiness(BaseModel):
+    """Whether work may come here; if not, why."""
+
+    status: str
+    #: Where the server's log says more.
+    ref: str | None = None
+
+
+@endpoint(answer=Readiness, others={503: Readiness})
 async def ready(call: Call) -> Response:
     """Whether work may come here: the server is not about to end, and its sessions can be reached."""
     status, answer = 200, {"status": "ready"}
