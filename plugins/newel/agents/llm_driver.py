@@ -36,15 +36,25 @@ from newel_kernel import (
     ModelDriver,
     Plan,
     PluginError,
+    StreamingMode,
     reason_and_act,
 )
 from newel_kernel import InvocationContext as KernelInvocationContext
+from newel_types import deferred
 
 if TYPE_CHECKING:
     from newel.agents.llm_agent import LlmAgent
     from newel_kernel import Chains
 
 Events = AsyncGenerator[Event, None]
+
+#: Loads with the first streamed run of an agent with such tools.
+_reporting = deferred("newel.agents.reporting", "reporting")
+
+
+def _reports(tool: object) -> bool:
+    """Whether a tool or toolset tells how far its calls are."""
+    return getattr(tool, "__newel_reports__", False) is True
 
 
 class LlmDriver(Driver, ModelDriver):
@@ -112,6 +122,9 @@ class LlmDriver(Driver, ModelDriver):
 
     def _steps(self, ctx: InvocationContext) -> Events:
         if not self.has_modes():
+            if ctx.run_config.streaming_mode is StreamingMode.SSE and any(map(_reports, self.agent.tools)):
+                events: Events = _reporting()(ctx, reason_and_act)
+                return events
             return reason_and_act(ctx)
         Plan.of(ctx)  # an edit may have changed the tools of modes
         return task.delegating(self.agent, ctx)

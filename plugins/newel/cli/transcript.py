@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 import click
 from pydantic_core import to_jsonable_python
@@ -12,6 +13,7 @@ from pydantic_core import to_jsonable_python
 from newel.cli.bill import Bill
 from newel.cli.terminal import say, short_json
 from newel.cli.word_wrap import WordWrap
+from newel.events.progress import progress_of
 from newel.events.text import one_line, text_of
 from newel.questions.awaiting import awaiting
 from newel.questions.names import HIDDEN
@@ -147,6 +149,8 @@ class Dialogue:
             say(text, nl=not event.partial, wrap=self._wrap if event.partial else None)
         if event.partial:
             self._chunks = self._chunks or bool(text)
+            if (told := progress_of(event)) is not None:
+                say(f"  … {_progress_line(told)}", dim=True)
             return
         self.cut()
         self._tools(event)
@@ -183,6 +187,13 @@ class Dialogue:
             self._wrap.end()
             say("")
             self._chunks = False
+
+
+def _progress_line(told: Mapping[str, Any]) -> str:
+    """How far a call is, in a line."""
+    total, message = told.get("total"), told.get("message")
+    done = f"{told.get('progress'):g}" + (f" of {total:g}" if total is not None else "")
+    return f"{told.get('tool')}: {done}{f' {one_line(message)}' if message else ''}"
 
 
 def shown_text(event: Event) -> str:

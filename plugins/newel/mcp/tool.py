@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from newel.contexts.context import Context as FullContext
 from newel.contexts.context import full
+from newel.events.progress import tell_progress
 from newel.mcp import client, questions, results
 from newel.mcp.access import Access, HeaderProvider
 from newel.mcp.definitions import Definition
@@ -19,10 +20,10 @@ from newel.mcp.questions import Asked, McpAsksError
 from newel.mcp.schemas import sound
 from newel.mcp.sessions import MCPSessionManager
 from newel.mcp.settings import Settings, settings_of
-from newel.mcp.texts import fenced
+from newel.mcp.texts import cleaned, fenced
 from newel.tools.base_authenticated_tool import PENDING
 from newel.tools.confirmation import Needed, refusal
-from newel_kernel import BaseTool, Context, Effect, Json, current_operation
+from newel_kernel import BaseTool, Context, Effect, Json, StreamingMode, current_operation
 from newel_types import AuthCredential, AuthScheme, FunctionDeclaration
 
 if TYPE_CHECKING:
@@ -31,12 +32,16 @@ if TYPE_CHECKING:
 #: Told of a call's progress (done, total, message), or a maker of such a function for one call.
 ProgressCallback: TypeAlias = Callable[..., Any]
 _log = logging.getLogger("newel.mcp")
+#: The most characters of a message about a call's progress.
+_MOST_MESSAGE = 500
 
 
 class McpTool(BaseTool):
     """Calls one tool of a server. A call that may have had an effect is not repeated, unless `effect` allows it."""
 
     effect = Effect.AT_MOST_ONCE
+    #: In a streamed run it tells how far it is.
+    __newel_reports__ = True
     #: The policy `tool_timeout` leaves the time to the connection, which counts from the last progress.
     timeout: float = 0
 
@@ -171,19 +176,30 @@ class McpTool(BaseTool):
             return client.plain(await connection.call(self.definition.name, args, report, asked))
 
     def _progress(self, context: Context) -> ProgressFnT | None:
-        """What is told of the call's progress: the callback, and the observers."""
+        """What is told of the call's progress: the callback, the observers, and who follows a streamed run."""
         told = None if self._progress_callback is None else _for_call(self._progress_callback, self.name, context)
-        if (parent := current_operation.get()) is None:
+        parent, ctx = current_operation.get(), context.get_invocation_context()
+        streams = ctx.run_config.streaming_mode is StreamingMode.SSE
+        if parent is None and not streams:
             return told
-        ctx = context.get_invocation_context()
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
-            step = {"progress": progress, "total": total, "message": message}
+            shown = cleaned(message, _MOST_MESSAGE) if message else None
+            step: Json = {"progress": progress, "total": total, "message": shown}
+            if streams:
+                tell_progress(ctx, {"call_id": context.function_call_id, "tool": self.name, **step})
+            if parent is None:
+                await _told(told, progress, total, message)
+                return
             with parent.child("progress", self.name, ctx, self, step).running():
-                if told is not None:
-                    await told(progress, total, message)
+                await _told(told, progress, total, message)
 
         return report
+
+
+async def _told(told: ProgressFnT | None, progress: float, total: float | None, message: str | None) -> None:
+    if told is not None:
+        await told(progress, total, message)
 
 
 def _for_call(callback: ProgressCallback, tool: str, context: Context) -> ProgressFnT:

@@ -49,6 +49,9 @@ class McpToolset(BaseToolset, Resources):
     tools: with them no other tool of the server is.
     """
 
+    #: In a streamed run its tools tell how far they are.
+    __newel_reports__ = True
+
     def __init__(
         self,
         *,

@@ -11,6 +11,11 @@ from typing import Any
 import pytest
 from tests.plugins.mcp.talks import Make, Talk, call, in_a_loop, responses, results
 
+from newel.agents import RunConfig
+from newel.events.progress import progress_of
+from newel_kernel import StreamingMode
+from newel_types import Content, Part
+
 
 @in_a_loop
 async def test_a_servers_tools_are_declared_and_called(stdio: Make) -> None:
@@ -284,6 +289,34 @@ async def test_a_filter_and_a_prefix(stdio: Make) -> None:
     assert results(await talk.say()) == [{"result": "x"}]
     await toolset.close()
     assert set(talk.declared()) == {"g_echo", "g_effect"}
+
+
+@in_a_loop
+async def test_progress_reaches_who_follows_a_streamed_run_and_is_not_stored(stdio: Make) -> None:
+    toolset = stdio("good")
+    slow = [call("slow", seconds=0.2, key=key) for key in ("k", "l")]
+    talk = Talk([toolset], slow[:1], slow, "end")
+    talk.session = await talk.runner.session_service.create_session(app_name="app", user_id="ada")
+    message = Content(role="user", parts=[Part(text="go")])
+    config = RunConfig(streaming_mode=StreamingMode.SSE)
+    events = [
+        one
+        async for one in talk.runner.run_async(
+            user_id="ada", session_id=talk.session.id, new_message=message, run_config=config
+        )
+    ]
+    await toolset.close()
+    told = [found for event in events if (found := progress_of(event)) is not None]
+    calls = [one for event in events for one in event.get_function_calls() if not event.partial]
+    assert [one["progress"] for one in told if one["call_id"] == calls[0].id] == [1, 2, 3, 4]
+    assert {one["call_id"] for one in told} == {one.id for one in calls}
+    assert told[0] == {"call_id": calls[0].id, "tool": "slow", "progress": 1, "total": 4, "message": "step 1"}
+    first = next(position for position, event in enumerate(events) if progress_of(event))
+    assert first < next(position for position, event in enumerate(events) if event.get_function_responses())
+    stored = await talk.runner.session_service.get_session(app_name="app", user_id="ada", session_id=talk.session.id)
+    assert stored is not None
+    assert not [event for event in stored.events if event.partial]
+    assert events[-1].content.parts[0].text == "end"
 
 
 @in_a_loop
