@@ -30,6 +30,13 @@ class OAuthServer(LocalServer):
     redirect_uri: str = "https://app.example/callback"
     lasts: int = 3600
     failure: tuple[int, bytes] | None = None
+    #: Whether apps may register themselves; the client is then the one that did so last, and `registered` its wishes.
+    registers: bool = False
+    registered: list[Json] = field(default_factory=list)
+    #: Whether the id of a client may be the address of a document about it.
+    takes_documents: bool = False
+    #: How clients may say who they are; None: the server does not say.
+    methods: list[str] | None = None
     requests: list[dict[str, str]] = field(default_factory=list)
     #: The codes and tokens that it gave out, newest last.
     issued: list[str] = field(default_factory=list)
@@ -45,6 +52,9 @@ class OAuthServer(LocalServer):
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+                if self.path == "/register":
+                    owner._answer(self, *owner._register(json.loads(body)))
+                    return
                 form = {name: values[0] for name, values in parse_qs(body).items()}
                 owner.requests.append(form)
                 owner._answer(self, *owner._token(form, self.headers.get("Authorization", "")))
@@ -78,8 +88,30 @@ class OAuthServer(LocalServer):
     def _discovery(self, path: str) -> tuple[int, bytes]:
         if not path.startswith("/.well-known/o"):
             return 404, b"{}"
-        ends = {"issuer": self.url, "authorization_endpoint": f"{self.url}/auth", "token_endpoint": f"{self.url}/token"}
+        ends: Json = {
+            "issuer": self.url,
+            "authorization_endpoint": f"{self.url}/auth",
+            "token_endpoint": f"{self.url}/token",
+            "client_id_metadata_document_supported": self.takes_documents,
+        }
+        if self.registers:
+            ends["registration_endpoint"] = f"{self.url}/register"
+        if self.methods is not None:
+            ends["token_endpoint_auth_methods_supported"] = self.methods
         return 200, json.dumps(ends).encode()
+
+    def _register(self, wishes: Json) -> tuple[int, bytes]:
+        """A new client, as RFC 7591 has it."""
+        if not self.registers or not wishes.get("redirect_uris"):
+            return 400, json.dumps({"error": "invalid_client_metadata"}).encode()
+        self.registered.append(wishes)
+        self.client_id, self.redirect_uri = f"client-{len(self.registered)}", wishes["redirect_uris"][0]
+        method = wishes.get("token_endpoint_auth_method", "client_secret_basic")
+        self.client_secret = None if method == "none" else self._new("secret")
+        client = {"client_id": self.client_id, "token_endpoint_auth_method": method, **wishes}
+        if self.client_secret is not None:
+            client |= {"client_secret": self.client_secret, "client_secret_expires_at": 0}
+        return 201, json.dumps(client).encode()
 
     def _token(self, form: dict[str, str], header: str) -> tuple[int, bytes]:
         if self.failure is not None:

@@ -22,6 +22,10 @@ class AuthorizationServerMetadata(BaseModel):
     scopes_supported: list[str] | None = None
     userinfo_endpoint: str | None = None
     token_endpoint_auth_methods_supported: list[str] | None = None
+    #: Where an app registers itself (RFC 7591).
+    registration_endpoint: str | None = None
+    #: Whether a `client_id` may be the address of a document about the client.
+    client_id_metadata_document_supported: bool = False
 
 
 async def with_end_points(scheme: AuthScheme, policy: Policy) -> AuthScheme:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
+from newel.auth.client_registration import client_at, is_document
 from newel.auth.credential_manager import CredentialManager
+from newel.auth.settings import settings_of
+from newel.auth.token_endpoint import policy_of
 from newel.contexts.context import Context, full
 from newel.contexts.stash_keys import CREDENTIALS
-from newel.mcp.authorization import discovered
-from newel.mcp.errors import McpUnauthorizedError
+from newel.mcp.authorization import Discovered, broader, discovered
+from newel.mcp.errors import McpUnauthorizedError, is_short_of_scopes
 from newel.mcp.parameters import ConnectionParams, StdioConnectionParams, identity
-from newel_kernel import ConfigurationError, ReadonlyContext
-from newel_types import APIKey, APIKeyIn, AuthConfig, AuthCredential, AuthScheme
+from newel_kernel import ConfigurationError, ReadonlyContext, seam
+from newel_types import APIKey, APIKeyIn, AuthConfig, AuthCredential, AuthScheme, OAuth2Auth
 
 #: Makes the headers of who calls.
 HeaderProvider: TypeAlias = Callable[[ReadonlyContext], Mapping[str, str] | Awaitable[Mapping[str, str]]]
@@ -23,8 +27,9 @@ HeaderProvider: TypeAlias = Callable[[ReadonlyContext], Mapping[str, str] | Awai
 class Access:
     """Who calls a server, as the server sees it: the headers of a provider, and those of a credential.
 
-    Without an `auth_scheme` the one that the server names with its first 401 is taken, if there is a credential with
-    the `client_id` that the app has at the authorization server.
+    Without an `auth_scheme` the one that the server names with its first 401 is taken, if there is a credential. Its
+    `client_id` is the app's at the authorization server, or the address of a document about the app. Without one the
+    app registers itself, with the `redirect_uri` of the credential.
     """
 
     def __init__(
@@ -65,12 +70,39 @@ class Access:
         if self.config is None:
             if self._credential is None or isinstance(self._params, StdioConnectionParams):
                 return False
-            self.config = self._config(await discovered(self._params.url, error.challenge, context))
+            found = await discovered(self._params.url, error.challenge, context)
+            self._credential = await self._with_client(self._credential, found, context)
+            self.config = self._config(found.scheme)
             return True
-        if await self._known(context) is None:
+        if is_short_of_scopes(error.challenge):
+            scheme = broader(self.config.auth_scheme, error.challenge)
+            if scheme is None:
+                return False  # it was granted, and is not enough
+            self.config = self._config(scheme)
+        elif await self._known(context) is None:
             return True
         await self._forget(full(context) if isinstance(context, Context) else None)
         return self.config.raw_auth_credential is None or self.config.raw_auth_credential.oauth2 is not None
+
+    async def _with_client(
+        self, credential: AuthCredential, found: Discovered, context: ReadonlyContext
+    ) -> AuthCredential:
+        """`credential` with a client that the authorization server knows; one that registers itself is kept."""
+        if credential.oauth2 is None:
+            return credential
+        key = f"mcp_client_{identity(self._params)}_{hashlib.sha256(found.server.issuer.encode()).hexdigest()[:16]}"
+        kept = AuthConfig(auth_scheme=found.scheme, credential_key=key)
+        store = context if isinstance(context, Context) and context._invocation_context.credential_service else None
+        registers = not credential.oauth2.client_id or is_document(credential.oauth2.client_id)
+        if registers and store is not None and (known := await store.load_credential(kept)) is not None:
+            own = known.oauth2
+            if own is not None and own.redirect_uri == credential.oauth2.redirect_uri and not _is_over(own):
+                return credential.model_copy(update={"oauth2": own.model_copy(update={"expires_at": None})})
+        oauth2 = await client_at(found.server, credential.oauth2, policy_of(settings_of(context)))
+        made = credential.model_copy(update={"oauth2": oauth2})
+        if store is not None and oauth2.client_id != credential.oauth2.client_id:
+            await store.save_credential(kept.model_copy(update={"exchanged_auth_credential": made}))
+        return made.model_copy(update={"oauth2": oauth2.model_copy(update={"expires_at": None})})
 
     async def ask(self, context: Context) -> None:
         """Ask the user for the credential, on behalf of the call that runs."""
@@ -93,6 +125,11 @@ class Access:
         ctx.stash[CREDENTIALS].pop(self.config.credential_key or "", None)
         if ctx.credential_service is not None:
             await context.save_credential(self.config.model_copy(update={"exchanged_auth_credential": None}))
+
+
+def _is_over(oauth2: OAuth2Auth) -> bool:
+    """Whether a registered client's secret has expired."""
+    return oauth2.expires_at is not None and oauth2.expires_at <= seam.clock()
 
 
 def headers_of(credential: AuthCredential, scheme: AuthScheme) -> dict[str, str]:

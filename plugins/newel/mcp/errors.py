@@ -2,7 +2,7 @@
 
 McpError                 an MCP server, or a connection to one, does not do what it must
 ├── McpUnreachableError  no session: the server does not start, does not answer, or refuses
-│   └── McpUnauthorizedError  it answers 401 (carries the challenge)
+│   └── McpUnauthorizedError  it wants a credential, or one that covers more (carries the challenge)
 ├── McpLostError         the session ended under a request (says whether the server may have acted on it)
 ├── McpTimeoutError      no answer within the time limits
 └── McpRefusedError      the server answers with an error, or with something else than an answer
@@ -22,11 +22,16 @@ class McpUnreachableError(McpError, ConnectionError):
 
 
 class McpUnauthorizedError(McpUnreachableError):
-    """The server wants a credential. `challenge` is its header WWW-Authenticate."""
+    """The server wants a credential, or one that covers more. `challenge` is its header WWW-Authenticate."""
 
     def __init__(self, message: str, challenge: str = "") -> None:
         super().__init__(message)
         self.challenge = challenge
+
+
+def is_short_of_scopes(challenge: str) -> bool:
+    """Whether a challenge says that the credential is good, but does not cover what was asked for (RFC 6750)."""
+    return 'error="insufficient_scope"' in challenge
 
 
 class McpLostError(McpError, ConnectionError):

@@ -194,7 +194,9 @@ def test_only_a_tool_call_can_ask(converse: Any) -> None:
     talk = converse("adk", [act])
     talk.agent.before_agent_callback = check
     talk.say()
-    assert seen == ["only a tool call can ask for a confirmation or a credential: function_call_id is not set"]
+    assert seen == [
+        "only a tool call can ask for a confirmation, a credential or an input: function_call_id is not set"
+    ]
 
 
 # --- tools that get their credential with the call --------------------------------------------------------------------

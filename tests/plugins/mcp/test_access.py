@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -12,6 +14,7 @@ import pytest
 from tests.plugins.mcp.talks import Make, Talk, call, in_a_loop, questions, results
 
 from newel.auth import AuthCredential, HttpAuth, HttpCredentials
+from newel.auth.credential_service import InMemoryCredentialService
 from newel.mcp.errors import McpUnreachableError
 from newel_testkit import OAuthServer
 from newel_types import APIKey, HTTPBearer, OAuth2Auth
@@ -101,6 +104,125 @@ async def test_a_token_that_is_revoked_asks_again(site: Make, http: Make, issuer
     events = await talk.answer(again, agreed(issuer, again))
     await toolset.close()
     assert {"result": "y"} in results(events)
+
+
+def with_redirect(**client: Any) -> AuthCredential:
+    oauth2 = OAuth2Auth(redirect_uri="https://mine.example/back", **client)
+    return AuthCredential(auth_type="oauth2", oauth2=oauth2)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("methods", [None, ["none"], ["client_secret_post"]])
+@in_a_loop
+async def test_an_app_without_a_client_registers_itself(
+    site: Make, http: Make, issuer: OAuthServer, tmp_path: Any, methods: Any
+) -> None:
+    issuer.registers, issuer.methods = True, methods
+    served = site("--issuer", issuer.url)
+    toolset = http(served, auth_credential=with_redirect())
+    talk = Talk([toolset], call("echo", text="x"), distribution=allowing(issuer, tmp_path))
+    (asked,) = questions(await talk.say(), ASKS)
+    (wishes,) = issuer.registered
+    assert wishes["redirect_uris"] == ["https://mine.example/back"]
+    assert wishes["token_endpoint_auth_method"] == (methods or ["client_secret_basic"])[0]
+    found = results(await talk.answer(asked, agreed(issuer, asked)))
+    await toolset.close()
+    assert found == [{"result": "x"}]
+    stored = json.dumps([event.model_dump(mode="json") for event in talk.session.events])
+    assert not [secret for secret in issuer.issued if secret in stored]
+
+
+@in_a_loop
+async def test_another_process_uses_the_client_that_was_registered(
+    site: Make, http: Make, issuer: OAuthServer, tmp_path: Any
+) -> None:
+    issuer.registers = True
+    served, credentials, where = site("--issuer", issuer.url), InMemoryCredentialService(), allowing(issuer, tmp_path)
+    asked = []
+    for _ in range(2):
+        toolset = http(served, auth_credential=with_redirect())
+        talk = Talk([toolset], call("echo", text="x"), distribution=where)
+        talk.runner.credential_service = credentials
+        asked += questions(await talk.say(), ASKS)
+        await toolset.close()
+    assert len(asked) == 2
+    assert len(issuer.registered) == 1
+
+
+@pytest.mark.parametrize("takes", [True, False])
+@in_a_loop
+async def test_a_client_id_may_be_the_address_of_a_document(
+    site: Make, http: Make, issuer: OAuthServer, tmp_path: Any, takes: bool
+) -> None:
+    """Where the server takes none, the app registers itself."""
+    document = "https://mine.example/client.json"
+    issuer.takes_documents, issuer.registers, issuer.methods = takes, True, ["none"]
+    issuer.client_id, issuer.client_secret, issuer.redirect_uri = document, None, "https://mine.example/back"
+    toolset = http(site("--issuer", issuer.url), auth_credential=with_redirect(client_id=document))
+    talk = Talk([toolset], call("echo", text="x"), distribution=allowing(issuer, tmp_path))
+    (asked,) = questions(await talk.say(), ASKS)
+    found = results(await talk.answer(asked, agreed(issuer, asked)))
+    await toolset.close()
+    assert found == [{"result": "x"}]
+    assert len(issuer.registered) == (0 if takes else 1)
+    assert issuer.requests[-1]["client_id"] == (document if takes else "client-1")
+
+
+@pytest.mark.parametrize(
+    ("registers", "credential", "remedy"),
+    [
+        (False, with_redirect(), "registers no clients: register your app there, and give its client_id"),
+        (False, with_redirect(client_id="https://mine.example/c.json"), "takes no addresses of documents"),
+        (True, AuthCredential(auth_type="oauth2", oauth2=OAuth2Auth()), "OAuth2Auth(redirect_uri=...)"),  # type: ignore[arg-type]
+        (True, None, "a redirect_uri to register there"),
+    ],
+)
+@in_a_loop
+async def test_who_has_no_client_and_cannot_get_one_is_told_what_to_do(
+    site: Make, http: Make, issuer: OAuthServer, tmp_path: Any, registers: bool, credential: Any, remedy: str
+) -> None:
+    issuer.registers = registers
+    toolset = http(site("--issuer", issuer.url), auth_credential=credential)
+    with pytest.raises(Exception, match=re.escape(remedy)):
+        await Talk([toolset], distribution=allowing(issuer, tmp_path)).say()
+    await toolset.close()
+
+
+@in_a_loop
+async def test_a_token_that_does_not_cover_a_call_asks_for_more(
+    site: Make, http: Make, issuer: OAuthServer, tmp_path: Any
+) -> None:
+    served = site("--issuer", issuer.url)
+    toolset = http(served, auth_credential=client(issuer))
+    steps = [call("echo", text="x"), "done", call("echo", text="y"), "done", call("echo", text="z"), "done"]
+    talk = Talk([toolset], *steps, distribution=allowing(issuer, tmp_path))
+    (asked,) = questions(await talk.say(), ASKS)
+    await talk.answer(asked, agreed(issuer, asked))
+    for word, scopes in (("y", "notes write"), ("z", None)):
+        urllib.request.urlopen(urllib.request.Request(f"{served.url}/_narrow", method="POST")).close()
+        events = await talk.say()
+        if scopes is None:  # it was granted, and the server wants it again: nobody is asked for ever
+            assert not questions(events, ASKS)
+            assert "does not cover it" in results(events)[0]["error"]
+            continue
+        (again,) = questions(events, ASKS)
+        assert parse_qs(urlsplit(consent_of(again)).query)["scope"] == [scopes]
+        assert {"result": word} in results(await talk.answer(again, agreed(issuer, again)))
+    await toolset.close()
+
+
+@in_a_loop
+async def test_a_server_of_the_time_before_resource_metadata_is_its_own_issuer(
+    site: Make, http: Make, issuer: OAuthServer, tmp_path: Any
+) -> None:
+    served = site("--issuer", issuer.url, "--old")
+    toolset = http(served, auth_credential=client(issuer))
+    file = Path(allowing(issuer, tmp_path))
+    file.write_text(file.read_text().replace("[", f'["{urlsplit(served.url).netloc}", '))
+    talk = Talk([toolset], call("echo", text="x"), distribution=str(file))
+    (asked,) = questions(await talk.say(), ASKS)
+    found = results(await talk.answer(asked, agreed(issuer, asked)))
+    await toolset.close()
+    assert found == [{"result": "x"}]
 
 
 @in_a_loop

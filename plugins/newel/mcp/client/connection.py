@@ -32,6 +32,7 @@ from newel.mcp.errors import (
     McpTimeoutError,
     McpUnauthorizedError,
     McpUnreachableError,
+    is_short_of_scopes,
 )
 from newel.mcp.parameters import ConnectionParams, StdioConnectionParams, call_seconds, described
 from newel.mcp.questions import Asked
@@ -263,6 +264,11 @@ class Connection:
         if status == 401:
             self.retire()
             return self._unauthorized(reply)
+        if status == 403 and is_short_of_scopes(reply.challenge):
+            return McpUnauthorizedError(
+                f"the MCP server {self.server} answers {what} with 403: the credential does not cover it",
+                reply.challenge,
+            )
         if status >= 400 and error.message == "Server returned an error response":
             return McpRefusedError(f"the MCP server {self.server} answered {what} with status {status}")
         return McpRefusedError(
@@ -285,7 +291,8 @@ class Connection:
     def _unauthorized(self, reply: Reply) -> McpUnauthorizedError:
         return McpUnauthorizedError(
             f"the MCP server {self.server} answers 401: it wants a credential, or refuses the one it was sent; give "
-            f"the toolset headers, a header_provider, or an auth_scheme with an auth_credential",
+            f"the toolset headers, a header_provider, or an auth_credential (for OAuth2 with a client_id, or with a "
+            f"redirect_uri to register there)",
             reply.challenge,
         )
 

@@ -18,6 +18,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--http", type=int)
 parser.add_argument("--token")
 parser.add_argument("--issuer", help="serve who sends one of its tokens, and say where to get one")
+parser.add_argument("--old", action="store_true", help="say it as servers did before 2025-06-18")
 parser.add_argument("--marks")
 arguments = parser.parse_args()
 server = MCPServer("good", instructions="Notes.")
@@ -138,6 +139,7 @@ def app() -> Any:  # noqa: C901 - a few routes
 
     seen: list[dict[str, Any]] = []
     revoked: set[str] = set()
+    narrow: set[str] = set()  # tokens that do not cover what is asked for any more
     inner = server.streamable_http_app()
 
     def is_known(token: str) -> bool:
@@ -145,7 +147,7 @@ def app() -> Any:  # noqa: C901 - a few routes
             return token.startswith("Bearer access-") and token not in revoked
         return not arguments.token or token == f"Bearer {arguments.token}"
 
-    async def reply(path: str, headers: dict[str, str]) -> Any:
+    async def reply(path: str, headers: dict[str, str]) -> Any:  # noqa: C901 - a few routes
         """What is answered instead of the server, if anything."""
         if path == "/_seen":
             return JSONResponse(seen)
@@ -153,9 +155,17 @@ def app() -> Any:  # noqa: C901 - a few routes
             for transport in list(server.session_manager._server_instances.values()):
                 await transport.terminate()
             return JSONResponse("ok")
+        if path == "/_narrow":
+            narrow.update(one["headers"].get("authorization", "") for one in seen)
+            return JSONResponse("ok")
         if path == "/_revoke":
             revoked.update(one["headers"].get("authorization", "") for one in seen)
             return JSONResponse("ok")
+        if path == "/.well-known/oauth-authorization-server" and arguments.old:
+            ends = {"authorization_endpoint": f"{arguments.issuer}/auth", "token_endpoint": f"{arguments.issuer}/token"}
+            return JSONResponse({"issuer": f"http://{headers['host']}", **ends})
+        if path.startswith("/.well-known/") and arguments.old:
+            return JSONResponse({}, 404)
         if path == "/.well-known/oauth-protected-resource/mcp" and arguments.issuer:
             resource = f"http://{headers['host']}/mcp"
             about = {"resource": resource, "authorization_servers": [arguments.issuer], "scopes_supported": ["notes"]}
@@ -163,6 +173,9 @@ def app() -> Any:  # noqa: C901 - a few routes
         if not is_known(headers.get("authorization", "")):
             challenge = {"WWW-Authenticate": 'Bearer error="invalid_token"'}
             return JSONResponse({"error": "invalid_token"}, 401, headers=challenge)
+        if headers.get("authorization", "") in narrow:
+            challenge = {"WWW-Authenticate": 'Bearer error="insufficient_scope", scope="write"'}
+            return JSONResponse({"error": "insufficient_scope"}, 403, headers=challenge)
         return None
 
     async def outer(scope: Any, receive: Any, send: Any) -> None:
