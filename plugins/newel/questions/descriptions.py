@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from newel.questions.question import Kind, Question
+from newel.questions.values import allows_null
 
 
 def lines_of(question: Question) -> list[str]:
@@ -25,7 +26,7 @@ def lines_of(question: Question) -> list[str]:
 
 
 def _ways_out(question: Question) -> list[str]:
-    return ["null leaves it without an answer"] if (question.schema or {}).get("nullable") else []
+    return ["null leaves it without an answer"] if allows_null(question.schema) else []
 
 
 def visible(text: str) -> str:

@@ -46,6 +46,18 @@ def answer_value(question: str, response: Mapping[str, object], schema: Schema |
     return fitted
 
 
+def allows_null(schema: Schema | None) -> bool:
+    """Whether a question whose answer must fit `schema` may be left without one."""
+    if schema is None:
+        return False
+    kinds = schema.get("type")
+    kinds = kinds if isinstance(kinds, list) else [kinds]
+    if schema.get("nullable") or any(str(kind).lower() == "null" for kind in kinds):
+        return True
+    options = schema.get("anyOf") or schema.get("any_of") or schema.get("oneOf") or ()
+    return any(isinstance(one, Mapping) and allows_null(one) for one in options)
+
+
 def _parsed(text: str) -> object:
     try:
         return json.loads(text)

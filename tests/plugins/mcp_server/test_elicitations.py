@@ -80,3 +80,48 @@ def test_json_answers_what_a_form_cannot_show() -> None:
 def test_secrets_and_jobs_are_not_asked_by_a_form() -> None:
     for kind in (Kind.CREDENTIAL, Kind.RESULT):
         assert not can_be_asked(Question(kind, "i", "n", {}, "clerk", None, None, "inv", "e"))
+
+
+_TITLED = [{"const": "a", "title": "A"}, {"const": "b", "title": "B"}]
+_CHOICES = {
+    "one": {"type": "string", "enum": ["a", "b"]},
+    "titled": {"type": "string", "oneOf": _TITLED},
+    "old": {"type": "string", "enum": ["a", "b"], "enumNames": ["A", "B"]},
+    "several": {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}},
+    "several_titled": {"type": "array", "items": {"anyOf": _TITLED}, "maxItems": 2},
+}
+
+
+def test_all_kinds_of_choices_are_fields_of_a_form() -> None:
+    question = _input({"type": "object", "properties": _CHOICES, "nullable": True})
+    shown = form(question)
+    _validate_rendered_properties(shown.requested_schema)
+    assert shown.requested_schema["properties"] == _CHOICES
+    content = {"one": "a", "titled": "b", "old": "a", "several": ["a", "b"], "several_titled": ["b"]}
+    assert answer(question, ElicitResult(action="accept", content=content)) == {"result": content}  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="fits none"):
+        answer(question, ElicitResult(action="accept", content={**content, "titled": "c"}))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "properties": {"x": {"type": "string"}}, "nullable": True},
+        {"type": ["object", "null"], "properties": {"x": {"type": "string"}}},
+        {"anyOf": [{"type": "object", "properties": {"x": {"type": "string"}}}, {"type": "null"}]},
+    ],
+)
+def test_a_question_that_may_be_left_open_is_declined_with_null(schema: Any) -> None:
+    question = _input(schema)
+    assert form(question).requested_schema["properties"] == {"x": {"type": "string"}}
+    assert answer(question, ElicitResult(action="accept", content={"x": "y"})) == {"result": {"x": "y"}}
+    assert answer(question, ElicitResult(action="decline")) == {"result": None}
+
+
+def test_a_field_that_may_be_null_may_be_left_out_of_the_form() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"x": {"anyOf": [{"type": "string"}, {"type": "null"}]}},
+        "required": ["x"],
+    }
+    assert form(_input(schema)).requested_schema == {"type": "object", "properties": {"x": {"type": "string"}}}

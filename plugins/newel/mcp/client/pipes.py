@@ -15,6 +15,7 @@ import anyio
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, jsonrpc_message_adapter
 
+from newel.mcp.client.nesting import pruned
 from newel.mcp.parameters import StdioServerParameters
 
 _log = logging.getLogger("newel.mcp")
@@ -121,7 +122,18 @@ def _message(text: str) -> JSONRPCMessage:
     try:
         return jsonrpc_message_adapter.validate_json(text, by_name=False)
     except ValueError:
-        return jsonrpc_message_adapter.validate_python(json.loads(text), by_name=False)
+        return jsonrpc_message_adapter.validate_python(_loaded(text), by_name=False)
+
+
+def _loaded(text: str) -> object:
+    """JSON; of a list of tools what can be read of it."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        message = json.loads(pruned(text.encode()))
+        if not isinstance(message, dict) or "tools" not in (message.get("result") or {}):
+            raise  # the parts of a result must not get lost
+        return message
 
 
 class Writer:

@@ -35,6 +35,7 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from newel.mcp.client.changes import listening
+from newel.mcp.client.nesting import prune_lists
 from newel.mcp.client.pipes import Reader, Tokens, Writer
 from newel.mcp.client.process import ErrorOutput, started
 from newel.mcp.parameters import (
@@ -143,6 +144,8 @@ def _noting(make: Callable[..., Any]) -> Callable[..., httpx2.AsyncClient]:
 
 
 async def _note(response: httpx2.Response) -> None:
+    if response.request.method == "POST":
+        prune_lists(response)
     if (reply := REPLY.get()) is not None and response.request.method == "POST":
         reply.status = response.status_code
         reply.challenge = response.headers.get("www-authenticate", "")
