@@ -27,7 +27,7 @@ from newel.files.names import (
 from newel.files.references import ArgumentConfig, CodeConfig
 from newel.tools.kinds import ToolFactory, adapt_tool
 from newel.tools.refinement import Refinement, refined, refined_toolset
-from newel.tools.tool_configs import ToolArgsConfig
+from newel.tools.tool_configs import Searcher, ToolArgsConfig
 from newel_kernel import BaseAgent, BaseTool, BaseToolset, ConfigurationError
 
 #: The key of the tool to which the other keys of the mapping apply.
@@ -41,6 +41,7 @@ class _Search(BaseModel, extra="forbid"):
 
     most: int | None = Field(default=None, ge=1)
     name: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")
+    by: Searcher | None = None
 
 
 def reader_of(
@@ -156,7 +157,7 @@ def _read_deferred(place: Place) -> Factory:
     def make_deferred() -> object:
         tools: list[Any] = [make() for make in makes]
         try:
-            return newel.tools.Deferred(*tools, **options.model_dump(exclude_none=True))
+            return newel.tools.Deferred(*tools, most=options.most, name=options.name, search=options.by or "newel")
         except ConfigurationError as error:
             raise place.error(str(error)) from error
 

@@ -70,6 +70,7 @@ TABLE: tuple[Row, ...] = (
         sampling=(),
         output_schema=True,
         output_schema_with_tools=True,
+        tool_search=True,
         thinking={"adaptive", "display", "effort", "off", "xhigh"},
     ),
     _row(
@@ -77,6 +78,7 @@ TABLE: tuple[Row, ...] = (
         r"(.*/)?claude-(\d.*|instant.*|\w+-4(-[01])?([-@]\d{8}|-latest|))",
         output_schema=False,
         output_schema_with_tools=False,
+        tool_search=False,
         thinking={"budget", "off"},
         sampling={"temperature", "top_p", "top_k"},
     ),
@@ -95,6 +97,7 @@ TABLE: tuple[Row, ...] = (
     _row("openai", ".*", caching=True, output_schema_with_tools=True, media={"image", "pdf", "audio"}),
     # OpenAI Responses
     _row("openai-responses", ".*", caching=True, output_schema_with_tools=True),
+    _row("openai-responses", r"gpt-(5\.([4-9]|\d\d)|[6-9]|\d\d)(?!.*(chat|nano)).*", tool_search=True),
     _row("openai|openai-responses", r".*realtime.*", live=_OPENAI_LIVE),
     # Models of OpenAI that reason: ``minimal`` and ``xhigh`` are further efforts, ``off`` is the effort none.
     _row(r"openai|openai-responses", r"(o\d|gpt-[5-9]|gpt-\d\d)(?!.*chat).*", thinking={"effort"}, sampling=()),

@@ -59,6 +59,8 @@ class ModelCapabilities:
     signed_calls: bool = False
     #: Runs code itself (the built-in code execution tool).
     code_execution: bool = False
+    #: Searches itself among tools that are declared, but kept out of its prompt.
+    tool_search: bool = False
     #: Keeps the conversation itself (the Interactions API).
     interactions: bool = False
     #: What it can do over a bidirectional live connection; None: it offers no such connection.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 import newel_compose
 from newel.contexts.invocation_context import full_invocation
+from newel.models.deferral import DEFERRAL, Deferral, found_by
 from newel.tools.kinds import adapt_tool
+from newel.tools.tool_configs import Searcher
 from newel.tools.tool_index import ToolIndex
 from newel_kernel import (
     BaseTool,
@@ -16,6 +18,7 @@ from newel_kernel import (
     Context,
     Effect,
     Json,
+    Key,
     LlmRequest,
     ReadonlyContext,
 )
@@ -24,7 +27,9 @@ from newel_types import AuthConfig, FunctionDeclaration
 #: The beginning of the key in the session's state that says when a tool was found. One key a tool: searches that run
 #: at once lose none of each other's.
 _FOUND = "_adk_found_tool:"
-_NAME = "search_tools"
+#: How many events of the session were read, and the tools that a service had found in them.
+_READ: Key[tuple[int, frozenset[str]]] = Key("events read for tools that were found")
+_NAME, _MOST = "search_tools", 5
 #: Characters of the description of the search, and of a tool that was found.
 _MOST_CHARACTERS, _SHOWN = 600, 300
 
@@ -35,22 +40,34 @@ Entry: TypeAlias = BaseToolset | BaseTool | Callable[..., object]
 class Deferred(BaseToolset):
     """Tools of which a model request has only a search, and those that were found so far in the session.
 
-    `tools` are toolsets, tools and functions. A search finds at most `most` of them. A tool that was found stays
-    declared, after those found before it, over turns, restarts and transfers between agents. `name` is the search's,
-    for an agent with two. In a live run, whose tools are declared once, all are.
+    `tools` are toolsets, tools and functions. A search finds at most `most` of them, by default 5. A tool that was
+    found stays declared, after those found before it, over turns, restarts and transfers between agents. `name` is the
+    search's, for an agent with two. In a live run, whose tools are declared once, all are.
+
+    With `search` as ``provider``, the model's service searches: it gets all declarations with each request, and shows
+    the model only those that it finds. Models whose service has no such search are refused.
     """
 
     def __init__(
-        self, *tools: BaseToolset | BaseTool | Callable[..., object], most: int = 5, name: str = _NAME
+        self,
+        *tools: BaseToolset | BaseTool | Callable[..., object],
+        most: int | None = None,
+        name: str | None = None,
+        search: Searcher = "newel",
     ) -> None:
         super().__init__()
         if not tools:
             raise ConfigurationError("Deferred(...) needs the tools to be searched: toolsets, tools or functions")
-        if most < 1:
+        if most is not None and most < 1:
             raise ConfigurationError(f"Deferred(most={most}): a search finds at least 1 tool")
+        if search not in get_args(Searcher):
+            raise ConfigurationError(f"Deferred(search={search!r}): expected one of {', '.join(get_args(Searcher))}")
+        if search == "provider" and (most is not None or name is not None):
+            raise ConfigurationError("Deferred(search='provider') takes neither most nor name: the service has its own")
         self._entries = tools
-        self._most = most
-        self._name = name
+        self._most = most or _MOST
+        self._name = name or _NAME
+        self._by_provider = search == "provider"
         self._adapted: dict[int, BaseTool] = {}
         #: The search, and the names and descriptions of the tools that it was made of.
         self._search: tuple[list[tuple[str, str]], SearchTool] | None = None
@@ -65,6 +82,8 @@ class Deferred(BaseToolset):
         tools = await self._all_tools(readonly_context)
         if readonly_context is None or _is_live(readonly_context):
             return tools
+        if self._by_provider:
+            return [ProviderSearch(tools), *tools]
         search = self._search_of(tools)
         by_name = {tool.name: tool for tool in tools if tool.name in search.names}
         found = [by_name[name] for name in _found(readonly_context) if name in by_name]
@@ -161,6 +180,41 @@ class SearchTool(BaseTool):
                 number += 1
                 tool_context.state[f"{_FOUND}{name}"] = number
         return {"tools": [{"name": name, "description": self._descriptions[name][:_SHOWN]} for name in names]}
+
+
+class ProviderSearch(BaseTool):
+    """Tells the model's service which tools it shall search; it is not declared itself."""
+
+    def __init__(self, tools: Sequence[BaseTool]) -> None:
+        self._tools = tools
+        super().__init__(name="provider_tool_search", description="", effect=Effect.PURE)
+
+    async def process_llm_request(self, *, tool_context: Context, llm_request: LlmRequest) -> None:
+        """Note the tools in the request. Raises ConfigurationError if the agent's model has no search."""
+        ctx = full_invocation(tool_context._invocation_context)
+        model = ctx.agent.__newel__.model_for(ctx)  # type: ignore[attr-defined]  # a model agent's
+        if not model.capabilities.tool_search:
+            raise ConfigurationError(
+                f"the model {model.model!r} of agent {ctx.agent.name!r} does not search tools itself: leave out "
+                f"search='provider' of Deferred(...), or choose a model that does (Claude from 4.5 on, models of "
+                f"OpenAI's Responses API from gpt-5.4 on)"
+            )
+        names = frozenset(tool.name for tool in self._tools if tool._get_declaration() is not None)
+        found = frozenset(_found(tool_context)) | _found_by_service(tool_context)
+        earlier = llm_request.stash.get(DEFERRAL, Deferral(frozenset()))
+        llm_request.stash[DEFERRAL] = earlier | Deferral(names, found & names)
+
+
+def _found_by_service(context: ReadonlyContext) -> frozenset[str]:
+    """The names of the tools that services found in the session; events are read once."""
+    events, stash = context.session.events, context.session.stash
+    count, found = stash.get(_READ, (0, frozenset()))
+    if count > len(events):
+        count, found = 0, frozenset()
+    if count < len(events):
+        found |= found_by(events[count:])
+        stash[_READ] = (len(events), found)
+    return found
 
 
 def _found(context: ReadonlyContext) -> list[str]:

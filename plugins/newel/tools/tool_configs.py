@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 from pydantic import BaseModel, ConfigDict
+
+#: What searches the tools of a `Deferred`: newel, or the service of the model.
+Searcher: TypeAlias = Literal["newel", "provider"]
 
 
 class BaseToolConfig(BaseModel):

@@ -14,6 +14,7 @@ from typing import Any
 from newel_kernel import Json
 from newel_testkit.wire.anthropic_messages import check_messages
 from newel_testkit.wire.schemas import RefusedError, check_strict_anthropic, check_valid
+from newel_testkit.wire.searches import check_claude_searches
 
 _KEYS = {
     "max_tokens",
@@ -89,6 +90,7 @@ def check(body: Any, headers: Mapping[str, str], issued: Mapping[str, list[Json]
     names = _check_tools(body)
     _check_choice(body, names)
     check_messages(body, names, issued, modern=is_modern(body["model"]))
+    check_claude_searches(body)
     _check_output(body.get("output_config") or ({"format": body[_BETA_FORMAT]} if body.get(_BETA_FORMAT) else {}))
     _check_marks(body)
     for stop in body.get("stop_sequences") or ():

@@ -23,6 +23,7 @@ from newel_testkit.wire.openai_rules import (
     reasons,
 )
 from newel_testkit.wire.schemas import RefusedError
+from newel_testkit.wire.searches import check_responses_searches
 
 _KEYS = frozenset(
     (
@@ -77,12 +78,15 @@ def check(request: Logged, memory: Memory) -> None:
     _check_parameters(body)
     _check_format(body)
     _check_input(body, memory)
+    check_responses_searches(body)
 
 
 def _check_tools(body: Json) -> None:
     names: list[str] = []
     for index, tool in enumerate(body.get("tools") or ()):
-        if extra := set(tool) - {"type", "name", "description", "parameters", "strict"}:
+        if tool.get("type") == "tool_search":
+            continue
+        if extra := set(tool) - {"type", "name", "description", "parameters", "strict", "defer_loading"}:
             raise RefusedError(f"Unknown parameter: 'tools[{index}].{sorted(extra)[0]}'.")
         strict = tool.get("strict") is not False and tool.get("parameters") is not None
         names.append(check_function(tool, f"tools[{index}]", strict=strict))
@@ -135,7 +139,7 @@ def _check_input(body: Json, memory: Memory) -> None:
             _check_output(item, open_calls, where)
         elif kind == "reasoning":
             _check_thought(item, items[index + 1 :], bool(body.get("store", True)), where)
-        else:
+        elif kind not in ("tool_search_call", "tool_search_output"):
             raise RefusedError(f"Invalid value: {kind!r} for '{where}.type'")
     if open_calls:
         raise RefusedError(f"No tool output found for function call {sorted(open_calls)[0]}.")
@@ -190,7 +194,10 @@ def _check_thought(item: Json, after: list[Json], store: bool, where: str) -> No
     if proof and not _is_issued(proof):
         raise RefusedError(f"The encrypted content for item {item['id']} could not be verified.")
     follows = after[0] if after else {}
-    if follows.get("type") not in ("function_call", "reasoning") and follows.get("role") != "assistant":
+    if (
+        follows.get("type") not in ("function_call", "reasoning", "tool_search_call")
+        and follows.get("role") != "assistant"
+    ):
         raise RefusedError(f"Item {item['id']!r} of type 'reasoning' was provided without its required following item.")
 
 

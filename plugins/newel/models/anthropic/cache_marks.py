@@ -19,9 +19,11 @@ def mark(body: Json, request: LlmRequest) -> None:
     if settings is None or (request.stash.get(CACHEABLE_TOKENS, None) or 0) < settings.min_tokens:
         return
     control: Json = {"type": "ephemeral", "ttl": "1h" if settings.ttl_seconds > _SHORT else "5m"}
-    for name in ("tools", "system"):
-        if body.get(name):
-            body[name] = _marked(body[name], control)
+    if body.get("tools"):
+        kept = [tool for tool in body["tools"] if not tool.get("defer_loading")]  # the others are not in the prompt
+        body["tools"] = [*(_marked(kept, control) if kept else ()), *body["tools"][len(kept) :]]
+    if body.get("system"):
+        body["system"] = _marked(body["system"], control)
     messages: list[Json] = body["messages"]
     # The user's latest message differs each time, and instructions come before it.
     for index in range(len(messages) - 2, -1, -1):

@@ -12,6 +12,7 @@ from newel.models.anthropic.blocks import (
     user_blocks,
 )
 from newel.models.anthropic.media import Report, text_block
+from newel.models.anthropic.tool_search import is_search, references
 from newel.models.wire.names import CallIds, Names
 from newel_kernel import Json
 from newel_types import Content, Part
@@ -39,6 +40,9 @@ class Messages:
         self._blocks: list[Json] = []
         #: The names of the tools that were called.
         self.called: dict[str, None] = {}
+        #: Whether the service searched for tools, and the names of those that it found.
+        self.has_searches = False
+        self.referenced: frozenset[str] = frozenset()
 
     def copy(self) -> Messages:
         """A copy that can grow without changing this one."""
@@ -48,6 +52,7 @@ class Messages:
         new._closed = self._closed.copy()
         new._results, new._blocks = self._results.copy(), self._blocks.copy()
         new.called = self.called.copy()
+        new.has_searches, new.referenced = self.has_searches, self.referenced
         return new
 
     def add(self, content: Content) -> None:
@@ -80,6 +85,9 @@ class Messages:
             for block in assistant_blocks(part, self._report):
                 self._turn("assistant")
                 self._blocks.append(block)
+                if is_search(block):
+                    self.has_searches = True
+                    self.referenced |= set(references(block))
             return
         self._turn("assistant")
         name = self._names.out(call.name or "")

@@ -23,7 +23,6 @@ from newel.models.wire.conversions import Conversions
 from newel.models.wire.keys import empty_key, given_key
 from newel.models.wire.limits import Limits
 from newel_kernel import LlmRequest, LlmResponse
-from newel_types import Content
 
 Responses = AsyncGenerator[LlmResponse, None]
 
@@ -139,9 +138,7 @@ async def _answered(call: Call, sent: Outgoing, whole: bool) -> Responses:
                     yield partial
         if not reading.is_paused:
             break
-        history = sent.messages.copy()
-        history.add(Content(role="model", parts=list(reading.answer.parts)))
-        call = replace(call, body={**call.body, "messages": history.paused()})
+        call = replace(call, body={**call.body, "messages": sent.resumed(list(reading.answer.parts))})
         reading.resume()
     yield reading.response()
 

@@ -8,6 +8,8 @@ from typing import Any
 from newel.models.anthropic.blocks import BLOCK, PROVIDER, REDACTED
 from newel.models.anthropic.output import TOOL
 from newel.models.anthropic.requests import Outgoing
+from newel.models.anthropic.tool_search import references
+from newel.models.deferral import FOUND
 from newel.models.wire.answer import Answer
 from newel.models.wire.arguments import MalformedArgumentsError, parse_arguments
 from newel.models.wire.service import Service
@@ -104,7 +106,8 @@ class Reading:
             self._call(block, arguments if arguments is not None else value if isinstance(value, dict) else None)
         elif kind in _OF_SERVER:
             self._has_server_blocks = True
-            self.answer.thought("", None, **{BLOCK: block})
+            found = [self._tools.names.back(name) for name in references(block)]
+            self.answer.thought("", None, **{BLOCK: block, FOUND: found or None})
 
     def response(self) -> LlmResponse:
         """The one final response."""

@@ -10,13 +10,15 @@ from newel.models.anthropic.media import Report, text_block
 from newel.models.anthropic.messages import Messages
 from newel.models.anthropic.output import TOOL, Output, output_of
 from newel.models.anthropic.thinking import Thinking, for_history, thinking_of
+from newel.models.anthropic.tool_search import Fit, defer
 from newel.models.anthropic.tools import Tools, tools_of
 from newel.models.contract import ModelCapabilities
+from newel.models.deferral import DEFERRAL
 from newel.models.wire.conversions import Conversions
 from newel.models.wire.instruction import texts_of
 from newel.models.wire.names import Names
 from newel_kernel import Json, LlmRequest
-from newel_types import GenerateContentConfig
+from newel_types import Content, GenerateContentConfig, Part
 
 #: Above this maximum an unstreamed answer may take so long that its silent connection is cut (the SDK's measure).
 MOST_UNSTREAMED = 8192
@@ -53,6 +55,14 @@ class Outgoing:
     tools: Tools
     output: Output
     messages: Messages
+    fit: Fit
+
+    def resumed(self, parts: list[Part]) -> list[Json]:
+        """The messages of a request that lets the model continue after `parts`."""
+        history = self.messages.copy()
+        history.add(Content(role="model", parts=parts))
+        messages = history.paused()
+        return self.fit.messages(messages) if history.has_searches else messages
 
 
 def outgoing(
@@ -70,6 +80,10 @@ def outgoing(
     history = conversions.of(request.contents, lambda: Messages(media, report), model)
     messages = history.finish()
     tools = tools_of(config, Names(), report)
+    deferral = request.stash.get(DEFERRAL, None) if capable.tool_search else None
+    fit = Fit(frozenset(tool["name"] for tool in tools.declared) if deferral is not None else None)
+    if history.has_searches:
+        messages = fit.messages(messages)
     output = output_of(config, capable, report)
     thinking = for_history(thinking_of(config, capable, report), messages, report)
     if output.tool is not None:
@@ -77,6 +91,8 @@ def outgoing(
         is_free = len(tools.declared) > 1 and tools.choice != {"type": "none"}
         tools.choice = {"type": "any"} if is_free else {"type": "tool", "name": TOOL}
     tools.cover(history.called)
+    if deferral is not None:
+        defer(tools, deferral, history.referenced)
     if thinking.on and tools.choice is not None and tools.choice["type"] in ("any", "tool"):
         report("tool_choice", "a model that thinks cannot be made to call a tool; it is free to")
         tools.choice = None
@@ -93,7 +109,7 @@ def outgoing(
         **_stops(config, report),
     }
     mark(body, request)
-    return Outgoing(body, tools, output, history)
+    return Outgoing(body, tools, output, history, fit)
 
 
 def _report_unknown(config: GenerateContentConfig, report: Report) -> None:

@@ -70,7 +70,7 @@ class LiteLlm(RemoteLlm):
 
     def _capable(self, name: str) -> ModelCapabilities:
         route = route_of(name)
-        changes = {**route.profile.capabilities, **self.capability_overrides}
+        changes = {"tool_search": False, **route.profile.capabilities, **self.capability_overrides}
         return capabilities_of(route.family, name.partition("/")[2] or name, changes)
 
     async def _answers(self, request: LlmRequest, stream: bool) -> Responses:

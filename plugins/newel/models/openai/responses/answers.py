@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 
+from newel.models.deferral import FOUND
 from newel.models.openai.declarations import Declarations
 from newel.models.openai.reading import (
     citation_metadata,
@@ -16,6 +17,7 @@ from newel.models.openai.reading import (
     part_of,
     usage_of,
 )
+from newel.models.openai.responses.tool_search import NAMESPACE, SEARCH, SEARCHES, loaded, sendable
 from newel.models.openai.wrapping import Unwrapping
 from newel.models.wire.answer import Answer
 from newel.models.wire.names import Names
@@ -80,6 +82,9 @@ class Reader:
             self._call(item, answer)
         elif kind == "reasoning":
             _thought(item, answer)
+        elif kind in SEARCHES:
+            found = [self._names.back(name) for name in loaded(item)]
+            answer.thought("", None, **{SEARCH: sendable(item), FOUND: found or None})
         elif kind == "image_generation_call":
             _image(item, answer)
         elif kind == "code_interpreter_call" and is_text(item.get("code")):
@@ -109,7 +114,9 @@ class Reader:
         call_id, name = item.get("call_id"), str(item.get("name") or "")
         arguments = item.get("arguments")
         text = arguments if isinstance(arguments, str) else None
-        answer.call(call_id if is_text(call_id) else None, self._names.back(name), text)
+        namespace = item.get("namespace")
+        kept = {NAMESPACE: namespace} if is_text(namespace) else {}
+        answer.call(call_id if is_text(call_id) else None, self._names.back(name), text, **kept)
         function_call = answer.parts[-1].function_call
         if function_call is not None and function_call.args:
             function_call.args = self._tools.arguments(name, function_call.args)

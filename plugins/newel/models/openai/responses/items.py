@@ -10,11 +10,12 @@ from typing import Self
 from newel.models.openai.history import as_json, code_text, result_media, result_text
 from newel.models.openai.item_history import ItemHistory
 from newel.models.openai.media import Medium, medium_of
+from newel.models.openai.responses.tool_search import NAMESPACE, SEARCH, loaded
 from newel.models.openai.thinking import Report
 from newel.models.wire.names import Names
 from newel.models.wire.signatures import kept_for, signature_of
 from newel_kernel import Json
-from newel_types import Content, FunctionResponse, Part
+from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 ID_LENGTH = 64
 #: Keys in the `Part.part_metadata` of a thought: the id of its item, and its summaries if it has several.
@@ -43,6 +44,9 @@ class Items(ItemHistory):
         self._media = media
         self._hash = hashlib.sha256() if stored else None
         self._hashed = 0
+        #: Whether the service searched for tools, and the names of those that it found.
+        self.has_searches = False
+        self.referenced: frozenset[str] = frozenset()
         self.stored: Stored | None = None
 
     def copy(self) -> Self:
@@ -78,7 +82,7 @@ class Items(ItemHistory):
         items: list[Json] = []
         for part in parts:
             if part.function_call is not None:
-                items.append(self.call_item(part.function_call))
+                items.append(self._call(part, part.function_call))
             elif part.thought:
                 items.extend(self._thought(part))
             elif part.text is not None:
@@ -115,8 +119,17 @@ class Items(ItemHistory):
             return {"type": "input_file", "filename": medium.file_name, "file_data": medium.data_url}
         return None
 
+    def _call(self, part: Part, call: FunctionCall) -> Json:
+        item, namespace = self.call_item(call), kept_for(part, self._provider, NAMESPACE)
+        return item if namespace is None else {**item, "namespace": namespace}
+
     def _thought(self, part: Part) -> list[Json]:
-        """The item of a thought; none if it is another service's, or has no encrypted content."""
+        """The item of a thought or of a search; none if it is another service's, or has no encrypted content."""
+        search: Json | None = kept_for(part, self._provider, SEARCH)
+        if search is not None:
+            self.has_searches = True
+            self.referenced |= set(loaded(search))
+            return [dict(search)]
         item = kept_for(part, self._provider, ITEM)
         encrypted = signature_of(part, self._provider)
         if not isinstance(item, str) or encrypted is None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pydantic import PrivateAttr
 
 from newel.models.contract import ModelCapabilities
+from newel.models.deferral import DEFERRAL
 from newel.models.openai.client import Call, Endpoint
 from newel.models.openai.declarations import Declarations
 from newel.models.openai.model import OpenAIModel
@@ -17,6 +18,7 @@ from newel.models.openai.responses.answers import Reader
 from newel.models.openai.responses.items import BEFORE, MODEL, RESPONSE, Items
 from newel.models.openai.responses.requests import body
 from newel.models.openai.responses.stream import Assembly
+from newel.models.openai.responses.tool_search import defer, fitted
 from newel.models.openai.thinking import Report
 from newel.models.remote import Responses
 from newel.models.wire.conversions import Conversions
@@ -116,13 +118,22 @@ class OpenAIResponsesLlm(OpenAIModel):
         shape = output_format(config, report, strict=profile.strict_schemas)
         items = self._items(request, service.model, capable, report, store)
         listed = items.whole()
-        payload = body(config, service.model, listed, tools, shape, capable, report, store=store)
+        deferral = request.stash.get(DEFERRAL, None) if capable.tool_search else None
+        declared = frozenset(tool.name for tool in tools.tools) if deferral is not None else None
+        sent = fitted(listed, declared) if items.has_searches else listed
+        payload = body(config, service.model, sent, tools, shape, capable, report, store=store)
+        if deferral is not None:
+            defer(payload, deferral, self._tool_names, items.referenced)
         if stream:
             payload["stream"] = True
         payload |= profile.extra_body
         continued = None
         if store and items.stored is not None and listed[items.stored.count :]:
-            new = {"input": listed[items.stored.count :], "previous_response_id": items.stored.response}
+            rest = listed[items.stored.count :]
+            new = {
+                "input": fitted(rest, declared) if items.has_searches else rest,
+                "previous_response_id": items.stored.response,
+            }
             continued = self._call(_PATH, {**payload, **new}, request, service)
         mark = Mark(self.provider, service.model, items.digest) if store else None
         wrapped = shape is not None and shape.wrapped
