@@ -9,7 +9,7 @@ from newel.agents.llm.task._finish_task_tool import finishing_response
 from newel.agents.opening import Opening, as_opening
 from newel.contexts.invocation_context import full_invocation
 from newel.events.text import text_of
-from newel.tools.structured_output import is_invalid, validated
+from newel.tools.structured_output import is_invalid, json_answer, model_answer, validated
 from newel.turns.resumption import restore
 from newel_kernel import BaseAgent, Event, InvocationContext
 from newel_types import Content
@@ -100,7 +100,8 @@ class IsolatedResult:
             if self._schema is None:
                 self.value = text
             else:
-                self.value = validated(self._schema, text, as_model=self._as_models) if text.strip() else None
+                form = model_answer if self._as_models else json_answer
+                self.value = validated(self._schema, text, form) if text.strip() else None
 
 
 def finishes(agent: BaseAgent, event: Event) -> bool:

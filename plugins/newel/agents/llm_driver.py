@@ -17,9 +17,11 @@ from newel.models.contract import BaseLlm
 from newel.models.llm_request import LlmRequest
 from newel.tools.structured_output import (
     PLUGIN,
+    STATE_ANSWERS,
     VALID_ANSWERS,
     OutputSchemaError,
     Settings,
+    full_answer,
     validated,
 )
 from newel.turns.delegates import is_delegate
@@ -153,11 +155,13 @@ class LlmDriver(Driver, ModelDriver):
             return None
         given = ctx.stash.get(VALID_ANSWERS, None)
         try:
-            value = given.pop(event.id) if given and event.id in given else validated(agent.output_schema, text)
+            known = given.pop(event.id) if given and event.id in given else None
+            answer = known or validated(agent.output_schema, text, full_answer)
         except OutputSchemaError as error:
             return error
         if agent.output_key is not None:
-            event.actions.state_delta[agent.output_key] = value
+            event.actions.state_delta[agent.output_key] = answer.data
+            ctx.stash[STATE_ANSWERS][agent.output_key] = answer
         return None
 
     def _answer_in(self, event: Event) -> str | None:

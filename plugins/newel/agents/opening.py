@@ -6,8 +6,9 @@ import json
 from collections.abc import Sequence
 
 from pydantic import BaseModel
-from pydantic_core import to_jsonable_python
+from pydantic_core import to_json, to_jsonable_python
 
+from newel.contexts.model_data import model_json
 from newel_kernel import Event, InvocationContext, Json
 from newel_types import Content, Part, freeze, thaw
 
@@ -43,7 +44,7 @@ def as_opening(node_input: object) -> Content:
     if isinstance(node_input, str):
         text = node_input
     elif isinstance(node_input, BaseModel):
-        text = node_input.model_dump_json()
+        text = to_json(model_json(node_input)).decode()
     elif isinstance(node_input, (dict, list, tuple)):
         text = json.dumps(to_jsonable_python(node_input, fallback=str), ensure_ascii=False)
     else:

@@ -76,7 +76,7 @@ async def after(ctx: InvocationContext, call_event: Event, result_event: Event) 
         content=Content(role="model", parts=[Part(text=text)]),
     )
     if answer is not None:
-        ctx.stash[VALID_ANSWERS][event.id] = answer.value
+        ctx.stash[VALID_ANSWERS][event.id] = answer.answer
     return [event]
 
 

@@ -8,6 +8,9 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
+from pydantic import BaseModel
+
+from newel.contexts.model_data import model_json
 from newel_types import well_formed
 
 MOST_DEPTH = 64
@@ -91,6 +94,8 @@ class _Maker:
     def _object(self, value: object, depth: int) -> object:
         if isinstance(value, type):
             return text_of(value)
+        if isinstance(value, BaseModel):
+            return self.make(model_json(value), depth)
         dump = getattr(value, "model_dump", None)
         if callable(dump):
             return self.make(dump(), depth)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import to_json
 
 from newel.tools.function_schema import without_titles
-from newel.tools.structured_output import OutputSchemaError, validated
+from newel.tools.structured_output import OutputSchemaError, json_answer, validated, validated_json
 from newel_kernel import BaseAgent, Event, Json
 from newel_types import Part
 
@@ -30,9 +31,11 @@ def message_text(agent: BaseAgent, args: Json) -> str:
     schema = schema_of(agent, "input_schema")
     if isinstance(schema, type) and issubclass(schema, BaseModel):
         try:
-            return schema.model_validate(args).model_dump_json(exclude_none=True, by_alias=True)
+            fitting = validated_json(TypeAdapter(schema), args)
         except ValidationError as error:
             raise ValueError(f"the arguments do not fit: {error}") from None
+        if not getattr(agent, "__newel_is_graph__", False):  # a graph validates its input itself
+            return to_json(fitting, by_alias=True, exclude_none=True).decode()
     if schema is not None:
         return json.dumps(args, ensure_ascii=False)
     request = args.get("request")
@@ -69,7 +72,7 @@ def result_of(agent: BaseAgent, last: Event | None, *, tells_failures: bool = Tr
     if schema is None or not text:
         return text
     try:
-        return validated(schema, text)
+        return validated(schema, text, json_answer)
     except OutputSchemaError as error:
         raise error.of_agent(agent.name, 1) from None
 

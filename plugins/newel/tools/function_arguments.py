@@ -5,10 +5,10 @@ from __future__ import annotations
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
-from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from newel.contexts.model_data import Annotation
 from newel.tools.function_signature import Parameter, Shape
 from newel_kernel import Json
 
@@ -24,7 +24,7 @@ class Arguments:
         self._mandatory = shape.mandatory
         self._hints = {name: parameter.hint for name, parameter in shape.parameters.items()}
         self._fills = {name: p.fill for name, p in shape.parameters.items() if p.fill is not None}
-        self._adapters: dict[str, TypeAdapter[object] | None] = {}
+        self._annotations: dict[str, Annotation | None] = {}
 
     def fit(self, args: Json) -> bool:
         """Whether the arguments are exactly what the annotations say, as in the usual call."""
@@ -74,8 +74,7 @@ class Arguments:
         if value is None and (parameter.default is None or not strict):
             return []
         try:
-            adapter = self._adapter(name, hint)
-            values[name] = value if adapter is None else adapter.validate_python(value)
+            values[name] = self._validated(name, hint, value)
         except ValidationError as error:
             return [_problem(name, detail) for detail in error.errors(include_url=False)] if strict else []
         return []
@@ -83,23 +82,20 @@ class Arguments:
     def _further(self, args: Json, values: Json) -> list[str]:
         """Put the further keywords that the function takes into `values`; return their problems."""
         problems = []
-        adapter = self._adapter("**", self._shape.further)
         for name, value in args.items():
             if name in self._shape.parameters or name in self._shape.reserved:
                 continue
             try:
-                values[name] = value if adapter is None else adapter.validate_python(value)
+                values[name] = self._validated("**", self._shape.further, value)
             except ValidationError as error:
                 problems += [_problem(name, detail) for detail in error.errors(include_url=False)]
         return problems
 
-    def _adapter(self, name: str, hint: Any) -> TypeAdapter[object] | None:
-        if name not in self._adapters:
-            try:
-                self._adapters[name] = TypeAdapter(hint)
-            except (PydanticSchemaGenerationError, PydanticUserError):
-                self._adapters[name] = None  # an annotation that pydantic does not know says nothing about the value
-        return self._adapters[name]
+    def _validated(self, name: str, hint: Any, value: object) -> object:
+        if name not in self._annotations:
+            self._annotations[name] = Annotation.of(hint)
+        annotation = self._annotations[name]
+        return value if annotation is None else annotation.validate(value)
 
 
 def _holds_model(hint: object) -> bool:

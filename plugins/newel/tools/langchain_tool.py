@@ -8,6 +8,7 @@ from typing import Protocol, TypeGuard
 
 from pydantic import BaseModel
 
+from newel.contexts.model_data import model_json
 from newel.tools.function_schema import without_titles
 from newel_kernel import BaseTool, ConfigurationError, Context, Json
 from newel_types import FunctionDeclaration
@@ -72,7 +73,7 @@ class LangchainTool(BaseTool):
         own = getattr(self.tool, "ainvoke", None)
         result = await (own(value) if own is not None else asyncio.to_thread(self.tool.invoke, value))
         result = await result if inspect.isawaitable(result) else result
-        return result.model_dump(mode="json") if isinstance(result, BaseModel) else result
+        return model_json(result) if isinstance(result, BaseModel) else result
 
 
 def _schema(declared: object) -> Json:

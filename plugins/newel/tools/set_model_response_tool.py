@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from newel.tools.structured_output import GIVEN_ANSWERS, GivenAnswer, plain_answer, problems_of, validated_json
+from newel.tools.structured_output import (
+    GIVEN_ANSWERS,
+    GivenAnswer,
+    full_answer,
+    json_answer,
+    problems_of,
+    validated_json,
+)
 from newel_kernel import BaseTool, Context, Json
 from newel_types import FunctionDeclaration
 
@@ -50,9 +57,8 @@ class SetModelResponseTool(BaseTool):
                 parsed = validated_json(self._adapter, value)
             except ValidationError as error:
                 return {"error": f"the response does not fit the schema: {problems_of(error)}"}
-            answer = GivenAnswer(value, plain_answer(self._adapter, parsed))
+            answer = GivenAnswer(value, full_answer(self._adapter, parsed))
             tool_context.get_invocation_context().stash[GIVEN_ANSWERS][tool_context.function_call_id] = answer
-            no_none = isinstance(parsed, BaseModel)
-            value = self._adapter.dump_python(parsed, mode="json", by_alias=True, exclude_none=no_none)
+            value = json_answer(self._adapter, parsed)
         tool_context.actions.set_model_response = value
         return value

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -23,7 +23,10 @@ from pydantic import (
 )
 from pydantic_core import to_json
 
+from newel.contexts.model_data import has_models
 from newel_kernel import INVALID_OUTPUT, Event, Key, NewelError, brief
+
+T = TypeVar("T")
 
 #: The plugin that the settings belong to.
 PLUGIN = "output_schema"
@@ -69,33 +72,61 @@ class OutputSchemaError(NewelError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class GivenAnswer:
-    """An answer that a tool took: the JSON that the model gave, and the valid data that it stands for."""
+    """An answer that a tool took: the JSON that the model gave, and the valid value that it stands for."""
 
     given: object
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A valid answer: the value itself, and the plain data by field name that the state gets."""
+
     value: object
+    data: object
 
 
 #: Call id -> the answer that the call gave, until its event is made.
 GIVEN_ANSWERS: Key[dict[str | None, GivenAnswer]] = Key("answers that were given by calls", dict)
 #: The answers that were validated, by the ids of the events that carry them.
-VALID_ANSWERS: Key[dict[str, object]] = Key("valid answers", dict)
+VALID_ANSWERS: Key[dict[str, Answer]] = Key("valid answers", dict)
+#: The answers that are in the state, by its keys.
+STATE_ANSWERS: Key[dict[str, Answer]] = Key("answers in the state", dict)
 
 
-def validated(schema: Any, text: str, *, as_model: bool = False) -> object:
-    """`text`, which a model wrote, as plain data that fits `schema` (a pydantic class, a type, a schema dict).
+def plain_answer(adapter: TypeAdapter[object] | None, parsed: object) -> object:
+    """A validated answer as plain data, by field name: what the state gets."""
+    return parsed if adapter is None else adapter.dump_python(parsed, mode="json", exclude_none=True)
 
-    With `as_model`, what a pydantic class has validated is the model itself.
+
+def json_answer(adapter: TypeAdapter[object] | None, parsed: object) -> object:
+    """A validated answer as JSON by alias: what others are told."""
+    return parsed if adapter is None else adapter.dump_python(parsed, mode="json", by_alias=True, exclude_none=True)
+
+
+def model_answer(adapter: TypeAdapter[object] | None, parsed: object) -> object:
+    """A validated answer itself, if it is a pydantic model or models, else as plain data."""
+    return parsed if has_models(parsed) else plain_answer(adapter, parsed)
+
+
+def full_answer(adapter: TypeAdapter[object] | None, parsed: object) -> Answer:
+    """A validated answer in both its forms."""
+    return Answer(parsed, plain_answer(adapter, parsed))
+
+
+def validated(schema: Any, text: str, form: Callable[[TypeAdapter[object] | None, object], T] = plain_answer) -> T:  # type: ignore[assignment]
+    """`text`, which a model wrote, validated by `schema` (a pydantic class, a type, a schema dict), in a `form`.
 
     A byte-order mark, a block of reasoning, a code fence and sentences around the JSON are left out. Raises
     OutputSchemaError if nothing in it fits, or several values do.
     """
     answer = _without_reasoning(text)
-    read = _reader(schema, as_model=as_model)
+    read = _reader(schema, form)
     try:
         return read(answer)
     except ValueError as error:
         problem = error
-    values: list[object] = []
+    values: list[T] = []
     for candidate in _candidates(answer):
         with suppress(ValueError):
             value = read(candidate)
@@ -113,11 +144,6 @@ def validated_json(adapter: TypeAdapter[object], value: object) -> object:
     return adapter.validate_json(to_json(value))
 
 
-def plain_answer(adapter: TypeAdapter[object], parsed: object) -> object:
-    """A validated answer as plain data, by field name: what the state gets."""
-    return adapter.dump_python(parsed, exclude_none=True)
-
-
 def problems_of(error: ValueError) -> str:
     """What is wrong, in one line, by field; the input is not repeated."""
     if not isinstance(error, ValidationError):
@@ -131,20 +157,19 @@ def _is_model(schema: object) -> bool:
     return isinstance(schema, type) and issubclass(schema, BaseModel)
 
 
-def _reader(schema: Any, *, as_model: bool) -> Callable[[str], object]:
+def _reader(schema: Any, form: Callable[[TypeAdapter[object] | None, object], T]) -> Callable[[str], T]:
     if isinstance(schema, dict) or (hasattr(schema, "model_dump") and not _is_model(schema)):
         fields = schema if isinstance(schema, dict) else {}
-        return lambda text: _fits_dict(fields, json.loads(text))
+        return lambda text: form(None, _fits_dict(fields, json.loads(text)))
     adapter: TypeAdapter[object] = TypeAdapter(schema)
 
-    def read(text: str) -> object:
+    def read(text: str) -> T:
         try:
-            parsed = adapter.validate_json(text)
-            return parsed if as_model and isinstance(parsed, BaseModel) else plain_answer(adapter, parsed)
+            return form(adapter, adapter.validate_json(text))
         except ValidationError:
             if not _takes_text(adapter):
                 raise
-        return plain_answer(adapter, adapter.validate_json(to_json(text)))  # a plain text, not in quotes
+        return form(adapter, adapter.validate_json(to_json(text)))  # a plain text, not in quotes
 
     return read
 

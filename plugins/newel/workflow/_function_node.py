@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, PrivateAttr
 
+from newel.contexts.model_data import carried
 from newel.events.request_input import RequestInput
 from newel.workflow._base_node import BaseNode
 from newel.workflow._retry_config import RetryConfig
 from newel.workflow.binding import Binding, Source
-from newel.workflow.coercion import carried
 from newel.workflow.context import Run
 from newel_kernel import Event
 from newel_types import ATOMS, Content, deferred, late

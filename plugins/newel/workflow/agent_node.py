@@ -8,8 +8,8 @@ from contextlib import aclosing
 from pydantic import BaseModel
 
 from newel.agents.isolation import IsolatedResult, finishes, run_isolated
+from newel.contexts.model_data import ModelData, carried
 from newel.workflow._base_node import BaseNode
-from newel.workflow.coercion import ModelData
 from newel.workflow.context import Run
 from newel_kernel import BaseAgent, Event, InvocationContext
 
@@ -133,7 +133,7 @@ class AgentNode(BaseNode):
 
 def _carried(answer: object) -> object:
     """An answer as it goes to the next node: a model that was validated keeps itself, and is not validated again."""
-    return ModelData(answer, with_none=False) if isinstance(answer, BaseModel) else answer
+    return ModelData(answer, exclude_none=True) if isinstance(answer, BaseModel) else carried(answer)
 
 
 async def _own(events: AsyncGenerator[Event, None], ctx: InvocationContext) -> AsyncGenerator[Event, None]:

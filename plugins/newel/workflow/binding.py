@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Literal
 
+from pydantic import ValidationError
+
+from newel.contexts.model_data import carried
 from newel.tools.annotations import CONTEXT_NAMES, hints_of, is_context, note_locals
-from newel.workflow.coercion import fit
+from newel.tools.structured_output import STATE_ANSWERS
+from newel.workflow.coercion import fit, fit_stored
 from newel.workflow.context import Run
 from newel_kernel import ReadonlyContext
 from newel_types import Content
@@ -84,13 +89,21 @@ class Binding:
             values = fields if isinstance(fields, Mapping) else {}
         value = values.get(name, _MISSING)
         if value is not _MISSING:
-            return fit(value, hint)
+            return self._stored(run, name, value, hint) if self._source == "state" else fit(value, hint)
         if default is inspect.Parameter.empty:
             where = "the state" if self._source == "state" else "node_input"
             raise ValueError(
                 f"no value for parameter {name!r} of function {self._name!r}: {where} has none, and it has no default"
             )
         return default
+
+    def _stored(self, run: Run, name: str, value: object, hint: object) -> object:
+        """A value of the state; one that an agent answered in this invocation was validated then."""
+        answer = run.tree.invocation.stash[STATE_ANSWERS].get(name)
+        if answer is not None and answer.data == value and hint is not None:
+            with suppress(ValidationError):
+                return fit(carried(answer.value), hint)
+        return fit_stored(value, hint)
 
 
 def _hints(function: Callable[..., object], signature: inspect.Signature) -> dict[str, object]:

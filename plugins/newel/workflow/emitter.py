@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from newel.contexts.model_data import plain
 from newel.events.request_input import RequestInput
 from newel.workflow._base_node import BaseNode
-from newel.workflow.coercion import plain
 from newel.workflow.context import NodeContext
 from newel.workflow.outcome import Outcome
 from newel.workflow.place import Place

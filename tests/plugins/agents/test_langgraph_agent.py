@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,6 +18,24 @@ from newel_compose import compose
 from newel_kernel import ModelError
 from newel_types import Part
 
+_ROLES = {"human": "user", "ai": "assistant"}
+
+
+@pytest.fixture(autouse=True, params=["with LangChain", "without LangChain"])
+def _messages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A graph gets LangChain's messages, or dicts if it is not installed; whether it is installed must not matter."""
+    module: Any = None
+    if request.param == "with LangChain":
+        kinds = {"SystemMessage": "system", "HumanMessage": "human", "AIMessage": "ai"}
+        module = SimpleNamespace(**{name: partial(SimpleNamespace, type=kind) for name, kind in kinds.items()})
+    monkeypatch.setitem(sys.modules, "langchain_core.messages", module)
+
+
+def _pair(message: Any) -> tuple[str, Any]:
+    if isinstance(message, dict):
+        return message["role"], message["content"]
+    return _ROLES.get(message.type, message.type), message.content
+
 
 class Graph:
     checkpointer: Any = None
@@ -26,7 +45,7 @@ class Graph:
         self.threads: dict[str, list[Any]] = {}
 
     def invoke(self, state: dict[str, Any], config: dict[str, Any]) -> Any:
-        pairs = [(message["role"], message["content"]) for message in state["messages"]]
+        pairs = [_pair(message) for message in state["messages"]]
         self.inputs.append(pairs)
         answer = SimpleNamespace(content=f"answer {len(self.inputs)}")
         self.threads.setdefault(config["configurable"]["thread_id"], []).extend([*pairs, answer])
@@ -171,3 +190,32 @@ def test_a_thread_goes_on_after_a_rewind_with_what_is_new() -> None:
     chat.say("three")
     chat.say("four")
     assert graph.inputs[2:] == [[("user", "one"), ("assistant", "answer 1"), ("user", "three")], [("user", "four")]]
+
+
+def test_a_real_graph_remembers_each_user_apart_and_goes_on_with_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()  # its own messages
+    graphs, memory = pytest.importorskip("langgraph.graph"), pytest.importorskip("langgraph.checkpoint.memory")
+    ask = pytest.importorskip("langgraph.types").interrupt
+
+    def answer(state: Any) -> Any:
+        words = [message.content for message in state["messages"]]
+        if words[-1] == "delete":
+            words.append(ask("all?"))
+        return {"messages": [{"role": "assistant", "content": " ".join(words)}]}
+
+    answer.__annotations__["state"] = graphs.MessagesState
+    builder = graphs.StateGraph(graphs.MessagesState)
+    builder.add_node("answer", answer)
+    builder.add_edge(graphs.START, "answer")
+    agent = LangGraphAgent(name="graph", graph=builder.compile(checkpointer=memory.InMemorySaver()))
+    store = InMemorySessionService()
+    said = {}
+    for user in ("ann", "bob"):
+        runner = Runner(agent=agent, app_name="x", session_service=store, auto_create_session=True)
+        events = [
+            event
+            for word in ("hello", "delete", user)
+            for event in runner.run(user_id=user, session_id="s", new_message=word)
+        ]
+        said[user] = [event.content.parts[0].text for event in events]
+    assert said == {user: ["hello", "all?", f"hello hello delete {user}"] for user in ("ann", "bob")}

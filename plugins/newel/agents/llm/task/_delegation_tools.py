@@ -13,6 +13,7 @@ from newel.agents.llm.task._coordination import Desk
 from newel.agents.llm.task._finish_task_tool import finishing_response
 from newel.agents.llm.task._task_models import TaskRequest, _DefaultTaskInput
 from newel.agents.llm.task.plugin import Settings
+from newel.contexts.model_data import model_json, plain
 from newel.questions.question import questions_of
 from newel_kernel import BaseAgent, BaseTool, ConfigurationError, Context, Event, InvocationContext, Json, cancellations
 from newel_types import Content, FunctionCall, FunctionDeclaration, FunctionResponse, Part
@@ -58,7 +59,7 @@ class Run:
         """The agent's result, as the result of a call."""
         if self.gave_back:
             return {"error": f"The agent {self._agent.name!r} gave this back without a result."}
-        value = self.outcome.value
+        value = plain(self.outcome.value)
         if isinstance(value, dict):
             return value
         return {"output" if self.finished else "result": value}
@@ -97,7 +98,7 @@ class DelegationTool(BaseTool):
     def validated(self, args: Json) -> Json:
         """The arguments, validated by the input schema; wrong ones raise pydantic's ValidationError or a ValueError."""
         if isinstance(self._schema, type) and issubclass(self._schema, BaseModel):
-            return self._schema.model_validate(args).model_dump(mode="json", by_alias=True)
+            return model_json(self._schema.model_validate(args))
         if self._schema is None and not isinstance(args.get("request"), str):
             raise ValueError("`request` must be a string that describes the task")
         if self._schema is None and (unknown := args.keys() - {"request"}):

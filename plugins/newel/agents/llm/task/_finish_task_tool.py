@@ -6,9 +6,10 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any, Protocol
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from newel.agents.llm.task._task_models import _DefaultTaskOutput
+from newel.contexts.model_data import ModelData, carried, has_models
 from newel.tools.structured_output import validated_json
 from newel_kernel import BaseTool, Context, Event, InvocationContext, Json, LlmRequest, Log
 from newel_types import FunctionDeclaration, FunctionResponse
@@ -86,11 +87,14 @@ class FinishTaskTool(BaseTool):
         return FINISH_TASK_SUCCESS_RESULT
 
     def output(self, args: Json) -> object:
-        """The value that the arguments stand for, as plain data; a wrong value raises pydantic's ValidationError."""
+        """The value of the arguments: plain data that keeps its model. Raises pydantic's ValidationError."""
         value = args.get(self._wrapper_key) if self._wrapper_key else args
         if self._adapter is None:
             return value
-        return self._adapter.dump_python(validated_json(self._adapter, value), mode="json", by_alias=True)
+        parsed = validated_json(self._adapter, value)
+        if isinstance(parsed, BaseModel):
+            return ModelData(parsed, mode="json")
+        return carried(parsed) if has_models(parsed) else self._adapter.dump_python(parsed, mode="json", by_alias=True)
 
 
 async def until_finished(
