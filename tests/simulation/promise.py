@@ -16,6 +16,8 @@ from newel_kernel import Session
 ALLOWANCE = 2.0
 #: A lease may be lost if trouble took this part of its seconds.
 _CAUSE = 0.15
+#: A lease that was granted when its time was over is renewed or lost within this part of its seconds.
+_LAST_CHANCE = 0.1
 
 
 class Held(NamedTuple):
@@ -35,6 +37,8 @@ class Run:
     process: Process
     view: Session | None = None
     lease: Lease | None = None
+    #: When it heard of its lease.
+    granted_at: float = 0.0
     is_over: bool = False
 
 
@@ -95,6 +99,8 @@ class Promise:
         if run is None or run.is_over or run.process.is_dead or run.lease is None or run.lease.lost:
             return
         lease, world = run.lease, self.world
+        if run.granted_at > lease.over_at and world.now <= run.granted_at + lease.seconds * _LAST_CHANCE:
+            return
         begin = lease.since + lease.seconds / 2
         if world.troubles.within(begin, world.now, run.process, STALL) == 0.0:
             world.fail(f"{run.name} has the lease {before.epoch} of session {now.number}, which {now.owner} took")
@@ -103,6 +109,8 @@ class Promise:
         """The run knows that it has the lease."""
         assert run.view is not None
         assert run.lease is not None
+        if run.name not in self._epochs:
+            run.granted_at = self.world.now
         self._runs[run.lease.number, run.view.lease] = run
         self._epochs[run.name] = run.view.lease
 
@@ -181,6 +189,8 @@ class Promise:
     def waited(self, process: Process, begin: float, seconds: float, what: str, *excuses: str) -> None:
         """A wait that may take `seconds` is over."""
         world = self.world
+        if process.is_dead:  # its code ends when it is collected
+            return
         taken = world.now - begin
         if taken > seconds + ALLOWANCE:
             # What stands still, and a commit under way, cannot be called back.

@@ -160,13 +160,18 @@ class ServerSession:
         self.is_abandoned = False
         self.transaction: Transaction | None = None
         self._idle_number = 0
-        #: The transaction's own time limit for standing still.
-        self._idle_seconds: float | None = None
+        #: The time limits of the transaction alone.
+        self._own_limits: dict[str, float] = {}
 
-    def begin(self, idle_seconds: float | None) -> None:
+    def begin(self, own_limits: dict[str, float]) -> None:
         self.transaction = Transaction(self)
-        self._idle_seconds = idle_seconds
+        self._own_limits = own_limits
         self.rest()
+
+    def limit(self, name: str) -> float | None:
+        """The limit of that name, in seconds; None if there is none."""
+        own = self._own_limits if self.transaction is not None and name in self.limits else {}
+        return own.get(name) or self.limits.get(name)
 
     def end(self, commits: bool) -> None:
         """COMMIT or ROLLBACK; a transaction that has failed is rolled back."""
@@ -184,9 +189,8 @@ class ServerSession:
     def rest(self) -> None:
         """Wait within the transaction for the client, at most as long as the limits say."""
         self._idle_number += 1
-        number, limit = self._idle_number, self.limits.get("idle_in_transaction_session_timeout")
-        if limit:
-            limit = self._idle_seconds or limit
+        number = self._idle_number
+        if limit := self.limit("idle_in_transaction_session_timeout"):
             self.server.world.after(limit, lambda: self.close() if self._idle_number == number else None)
 
     def close(self) -> None:
@@ -265,7 +269,7 @@ class Pending:
                 self._fail("lock timeout")
 
         self.server.world.after(_DEADLOCK_SECONDS, check)
-        if limit := self.session.limits.get("lock_timeout"):
+        if limit := self.session.limit("lock_timeout"):
             self.server.world.after(limit, give_up)
 
     def _fail(self, why: str) -> None:

@@ -16,7 +16,7 @@ from newel.sessions.stored.leases import Leases
 from newel.sessions.stored.pooled import Connection, Pool, PooledDatabase, Rejected, Trouble
 from newel.sessions.stored.statements import Statements
 from newel.sessions.stored.steps import Query, Reply
-from newel.sessions.stored.time_limits import postgres_idle, postgres_limits
+from newel.sessions.stored.time_limits import postgres_limits, postgres_own_limits
 
 _PASSING = ("deadlock", "lock timeout", "canceled", "closed", "idle", "cut", "failed")
 
@@ -46,8 +46,8 @@ class SimConnection(Connection):
         self._network = network
         self._world = network.world
         self._process = process
-        limits = {name: int(value) / 1000 for name, value in postgres_limits(patience).items()}
-        self.session = ServerSession(network.server, limits)
+        self._patience = patience
+        self.session = ServerSession(network.server, _in_seconds(postgres_limits(patience)))
         self.is_terminated = self._is_served = False
         process.on_death.append(self.session.close)
 
@@ -110,8 +110,8 @@ class SimConnection(Connection):
 
     @asynccontextmanager
     async def transaction(self, shortest_lease: float = math.inf) -> AsyncIterator[None]:
-        own = postgres_idle(shortest_lease)
-        await self._simple(partial(self.session.begin, float(own.rpartition(" ")[2]) / 1000 if own else None))
+        own = _in_seconds(postgres_own_limits(shortest_lease, self._patience))
+        await self._simple(partial(self.session.begin, own))
         try:
             yield
         except BaseException:
@@ -132,6 +132,10 @@ class SimConnection(Connection):
         answer = await self._request(acted)
         if isinstance(answer, ServerError):
             raise _translated(answer)
+
+
+def _in_seconds(limits: dict[str, str]) -> dict[str, float]:
+    return {name: int(value) / 1000 for name, value in limits.items()}
 
 
 def _translated(error: ServerError) -> Exception:

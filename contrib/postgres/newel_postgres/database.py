@@ -19,7 +19,7 @@ from newel.sessions.stored.pooled import Connection, Pool, PooledDatabase, Rejec
 from newel.sessions.stored.schema import VERSION, Schema
 from newel.sessions.stored.statements import Statements
 from newel.sessions.stored.steps import Query, Reply
-from newel.sessions.stored.time_limits import postgres_idle, postgres_limits
+from newel.sessions.stored.time_limits import postgres_limits, postgres_own_limits, set_local
 from newel_kernel import ConfigurationError
 from newel_postgres.parameters import parameters_of
 
@@ -193,12 +193,12 @@ class _Connection(Connection):
 
     @asynccontextmanager
     async def transaction(self, shortest_lease: float = math.inf) -> AsyncIterator[None]:
-        limits = postgres_limits(self._access.patience).items() if self._access.proxy else ()
-        begin = ["BEGIN", *(f"SET LOCAL {name} = {value}" for name, value in limits)]
-        if own := postgres_idle(shortest_lease):
-            begin.append(own)
+        patience = self._access.patience
+        limits = postgres_limits(patience) if self._access.proxy else {}
+        limits |= postgres_own_limits(shortest_lease, patience)
+        begin = f"BEGIN; {set_local(limits)}" if limits else "BEGIN"  # one round trip
         with translated(self._access):
-            await self._connection.execute("; ".join(begin))  # one round trip
+            await self._connection.execute(begin)
         try:
             yield
         except BaseException:

@@ -19,7 +19,13 @@ from newel.sessions.stored.pooled import Connection, Pool, PooledDatabase, drive
 from newel.sessions.stored.schema import VERSION, Schema
 from newel.sessions.stored.statements import Statements
 from newel.sessions.stored.steps import Query, Reply
-from newel.sessions.stored.time_limits import LOCK_SECONDS, mysql_limits, postgres_idle, postgres_limits
+from newel.sessions.stored.time_limits import (
+    LOCK_SECONDS,
+    mysql_limits,
+    postgres_limits,
+    postgres_own_limits,
+    set_local,
+)
 from newel_kernel import ConfigurationError, FeatureUnavailableError
 
 if TYPE_CHECKING:
@@ -257,8 +263,9 @@ class _EngineConnection(Connection):
     async def transaction(self, shortest_lease: float = math.inf) -> AsyncIterator[None]:
         await self.run(Query(self._engines.dialect.begin))
         try:
-            if self._engines.dialect.at_once and (own := postgres_idle(shortest_lease)):
-                await self.run(Query(own))
+            patience = self._engines.patience
+            if self._engines.dialect.at_once and (own := postgres_own_limits(shortest_lease, patience)):
+                await self.run(Query(set_local(own)))
             yield
         except Exception:
             await self.run(Query("ROLLBACK"))

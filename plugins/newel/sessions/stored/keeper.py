@@ -96,7 +96,7 @@ class Keeper:
         """See to it that the lease, which was just taken, is renewed in time. Quick: most runs end long before."""
         if self._thread is None:
             self._start()
-        elif clockwork.elapsed() + lease.seconds / 3 < self._wakes_at:
+        elif lease.since + lease.seconds / 3 < self._wakes_at:  # long ago, if the store was slow to grant it
             self._wake.set()
 
     def _start(self) -> None:

@@ -82,6 +82,8 @@ class Append:
     change: StateChange | None
     #: During a run of the session: it makes no view stale.
     out_of_band: bool = False
+    #: The first place that an attempt asked for: if its answer was lost, the event may be there, and in the log by now.
+    asked: int | None = None
 
     single: ClassVar[bool] = True
 
@@ -95,10 +97,14 @@ class Append:
         log, event = self.log, self.stored.event
         data = self.stored.data.decode() if sql.dialect.as_text else self.stored.data
         earlier = batch.added(log)
+        if (read := self._read_meanwhile()) is not None:
+            return Appended(read, (yield from self._stored_before(sql, read)))
         check_new(log, event, earlier)
         check_pairing(log, event, earlier)
         log.coming = earlier, event
         version = len(log) + len(earlier)
+        if self.asked is None:
+            self.asked = version
         hold = self._hold()
         counting = (log.number, version, sql.dialect.time(event.timestamp), data, *self._guard(hold))
         if sql.dialect.at_once:
@@ -119,6 +125,12 @@ class Append:
             lease = rows[0][0] if rows else (yield Query(sql.obstacle, (log.number, version))).rows[0][1]
         batch.add(log, version, event)
         return Appended(version, lease)
+
+    def _read_meanwhile(self) -> int | None:
+        """Where the log has the event, if another view has read it since an attempt whose answer was lost."""
+        if self.asked is None or not self.log.knows(event_id := self.stored.event.id):
+            return None
+        return next((at for at in range(self.asked, len(self.log)) if self.log[at].id == event_id), None)
 
     def _hold(self) -> Hold:
         return "none" if self.lease is None else "held" if self.lease.taken else "taking"
