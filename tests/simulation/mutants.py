@@ -233,6 +233,18 @@ def _no_limit(name: str) -> Iterator[None]:
 
 
 @contextmanager
+def _locks_outlast_leases() -> Iterator[None]:
+    """A transaction waits for another session's row as long as any, and keeps those of short leases locked."""
+    limits = server_store.postgres_own_limits
+
+    def without(seconds: float, patience: float) -> dict[str, str]:
+        return {key: value for key, value in limits(seconds, patience).items() if key != "lock_timeout"}
+
+    with patch.object(server_store, "postgres_own_limits", without):
+        yield
+
+
+@contextmanager
 def _cancelling_is_not_heard() -> Iterator[None]:
     """A write that waits is not withdrawn."""
     with patch.object(Outcome, "cancel", lambda self, msg=None: False):
@@ -315,6 +327,13 @@ def _mutants() -> Sequence[Mutant]:
         Mutant("every owner counts as dead", 0, BOTH, _everybody_is_dead),
         Mutant("a store that forgets", 0, BOTH, _a_store_that_forgets),
         Mutant("an event is not known again", 0, postgres, _not_known_again),
+        Mutant(
+            "an event that was read meanwhile is not known again",
+            0,
+            postgres,
+            partial(_attribute, Append, "_read_meanwhile", lambda self: None),
+        ),
+        Mutant("locks outlast leases", 1, postgres, _locks_outlast_leases),
     )
 
 

@@ -36,9 +36,9 @@ FOUND = [
     ("renewed in the event loop", "postgres", 2),
     ("ended by a fork", "sqlite", 5),
     ("ended by a fork", "postgres", 3),
-    ("watches while it asks", "sqlite", 4),
+    ("watches while it asks", "sqlite", 24),
     ("no margin", "sqlite", 2),
-    ("no margin", "postgres", 15),
+    ("no margin", "postgres", 20),
     ("wall clock", "sqlite", 1),
     ("belief without end", "sqlite", 5),
     ("belief without end", "postgres", 2),
@@ -53,7 +53,7 @@ FOUND = [
     ("no version check", "postgres", 1),
     ("every owner counts as dead", "sqlite", 1),
     ("every owner counts as dead", "postgres", 1),
-    ("a store that forgets", "sqlite", 3),
+    ("a store that forgets", "sqlite", 5),
     ("a store that forgets", "postgres", 1),
 ]
 

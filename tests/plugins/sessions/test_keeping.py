@@ -160,6 +160,27 @@ def test_a_transaction_that_stands_still_ends_in_time_for_its_lease(request: pyt
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("kind", ["postgres", "database-postgres"])
+@pytest.mark.parametrize(("seconds", "limit"), [(LEASE, LEASE / 5), (60.0, 1.5)])
+def test_a_transaction_waits_for_a_lock_no_longer_than_leases_allow(
+    request: pytest.FixtureRequest, kind: str, seconds: float, limit: float
+) -> None:
+    """It keeps rows of other sessions locked meanwhile, whose leases cannot be renewed."""
+    make, _ = server_of(kind, request)
+
+    async def main() -> None:
+        async with make() as store:
+            await held(store)
+            pool = store._database.make_pool()
+            async with pool.connection() as connection, connection.transaction(seconds):
+                query = "SELECT extract(epoch FROM current_setting('lock_timeout')::interval)"
+                rows = (await connection.run(Query(query))).rows
+                assert float(rows[0][0]) == pytest.approx(limit, abs=0.001)
+            await pool.close()
+
+    asyncio.run(main())
+
+
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Another writer has the file."""
