@@ -127,7 +127,7 @@ class Append:
         return Appended(version, lease)
 
     def _read_meanwhile(self) -> int | None:
-        """Where the log has the event, if another view has read it since an attempt whose answer was lost."""
+        """The place of the event in the log, if another view has read it since an attempt whose answer was lost."""
         if self.asked is None or not self.log.knows(event_id := self.stored.event.id):
             return None
         return next((at for at in range(self.asked, len(self.log)) if self.log[at].id == event_id), None)
