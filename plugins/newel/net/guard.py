@@ -7,10 +7,11 @@ answer of the name server changes nothing.
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import socket
 import threading
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -94,7 +95,23 @@ def take_apart(url: str) -> Target:
 
 def checked_addresses(host: str, port: int, policy: Policy, seconds: float) -> tuple[Address, ...]:
     """The addresses of a host, resolved now; raises UrlRefusedError if the policy refuses one of them."""
-    addresses = _resolve(host, port, seconds)
+    return _public(_resolve(host, port, seconds), host, port, policy)
+
+
+async def find_addresses(host: str, port: int, policy: Policy, seconds: float) -> tuple[Address, ...]:
+    """The same in an event loop; no thread of the loop's pool waits for a name server."""
+    try:
+        async with asyncio.timeout(max(seconds, 0.0)):  # wait_for may swallow a cancellation
+            entries = await asyncio.wrap_future(_asked(host, port))
+    except TimeoutError:
+        raise _late(host, seconds) from None
+    except (OSError, UnicodeError) as error:
+        raise _unresolved(host, error) from None
+    return _public(_addresses(entries), host, port, policy)
+
+
+def _public(addresses: tuple[Address, ...], host: str, port: int, policy: Policy) -> tuple[Address, ...]:
+    """The addresses; raises UrlRefusedError if the policy refuses one of them."""
     if host not in policy.allow and f"{host}:{port}" not in policy.allow:
         for address in addresses:
             if not (is_public(address) or _allowed(address, port, policy)):
@@ -128,21 +145,38 @@ def _split(url: str) -> SplitResult:
 
 
 def _resolve(host: str, port: int, seconds: float) -> tuple[Address, ...]:
+    try:
+        return _addresses(_asked(host, port).result(max(seconds, 0.0)))
+    except TimeoutError:
+        raise _late(host, seconds) from None
+    except (OSError, UnicodeError) as error:
+        raise _unresolved(host, error) from None
+
+
+def _asked(host: str, port: int) -> Future[list[Any]]:
+    """What the resolver will answer."""
     answer: Future[list[Any]] = Future()
 
     def ask() -> None:
-        try:
-            answer.set_result(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
-        except BaseException as error:  # noqa: BLE001 - it is raised in the waiting thread
-            answer.set_exception(error)
+        with suppress(InvalidStateError):  # nobody waits any more
+            try:
+                answer.set_result(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+            except BaseException as error:  # noqa: BLE001 - it is raised in the waiting thread
+                answer.set_exception(error)
 
     # A separate thread, abandoned when it is late: nothing ends a resolver that waits for its name servers.
     threading.Thread(target=ask, name=f"newel-resolve {host}", daemon=True).start()
-    try:
-        entries = answer.result(max(seconds, 0.0))
-    except TimeoutError:
-        raise FetchError(f"the host {host!r} was not resolved within {max(seconds, 0.0):.3g} seconds") from None
-    except (OSError, UnicodeError) as error:
-        raise FetchError(f"the host {host!r} cannot be resolved: {error}") from None
+    return answer
+
+
+def _late(host: str, seconds: float) -> FetchError:
+    return FetchError(f"the host {host!r} was not resolved within {max(seconds, 0.0):.3g} seconds")
+
+
+def _unresolved(host: str, error: Exception) -> FetchError:
+    return FetchError(f"the host {host!r} cannot be resolved: {error}")
+
+
+def _addresses(entries: list[Any]) -> tuple[Address, ...]:
     texts = dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in entries)
     return tuple(ipaddress.ip_address(text) for text in texts)

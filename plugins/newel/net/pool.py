@@ -15,7 +15,7 @@ from urllib.parse import urljoin
 import httpcore2
 
 from newel.net.client import Reply
-from newel.net.guard import FetchError, Policy, Target, UrlRefusedError, checked_addresses, take_apart
+from newel.net.guard import FetchError, Policy, Target, UrlRefusedError, find_addresses, take_apart
 
 #: Names and values, in the order in which they are sent; a name may come several times.
 Headers: TypeAlias = Sequence[tuple[str, str]]
@@ -66,8 +66,8 @@ class Pool:
     ) -> Reply:
         """The answer to a request; raises UrlRefusedError, UnsentError if it was not sent, or FetchError.
 
-        A redirect is followed if `follow` says so, and its answer is returned otherwise. The given headers go only to
-        the origin of `url`.
+        A redirect is followed if `follow` says so, and its answer is returned otherwise, also if it leads to nothing
+        that is a URL. The given headers go only to the origin of `url`.
         """
         target = take_apart(url)
         try:
@@ -79,13 +79,16 @@ class Pool:
     async def _followed(
         self, method: str, target: Target, headers: Headers, body: Pieces | None, follow: Callable[[Target], bool]
     ) -> Reply:
-        for _ in range(self._policy.max_redirects + 1):
-            reply = await self._exchange(method, target, headers, body)
-            location = reply.headers.get("location")
-            if reply.status not in _REDIRECTS or not location:
-                return reply
-            following = take_apart(urljoin(target.url, location))
-            if not follow(following):
+        first = target
+        for number in range(self._policy.max_redirects + 1):
+            try:
+                reply = await self._exchange(method, target, headers, body)
+            except (UnsentError, UrlRefusedError) as error:
+                if number == 0:
+                    raise
+                raise FetchError(f"{place_of(first)} redirects, and {error}") from error  # the first one was sent
+            following = _following(target, reply)
+            if following is None or not follow(following):
                 return reply
             if reply.status == 303 or (reply.status in (301, 302) and method == "POST"):
                 method, body = "GET" if method != "HEAD" else method, None
@@ -128,6 +131,17 @@ def place_of(target: Target) -> str:
     return f"{target.scheme}://{target.host}:{target.port}"
 
 
+def _following(target: Target, reply: Reply) -> Target | None:
+    """Where a redirect leads; None if the answer is none, or leads nowhere."""
+    location = reply.headers.get("location")
+    if reply.status not in _REDIRECTS or not location:
+        return None
+    try:
+        return take_apart(urljoin(target.url, location))
+    except (UrlRefusedError, ValueError):
+        return None
+
+
 class _Guarded(httpcore2.AsyncNetworkBackend):
     """Connects to the addresses of a host that the guard has checked, and to no other."""
 
@@ -145,7 +159,7 @@ class _Guarded(httpcore2.AsyncNetworkBackend):
     ) -> httpcore2.AsyncNetworkStream:
         seconds = self._policy.seconds if timeout is None else timeout
         try:
-            addresses = await asyncio.to_thread(checked_addresses, host.strip("[]"), port, self._policy, seconds)
+            addresses = await find_addresses(host.strip("[]"), port, self._policy, seconds)
         except UrlRefusedError:
             raise
         except FetchError as error:

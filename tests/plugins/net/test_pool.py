@@ -54,8 +54,42 @@ def test_what_is_not_public_is_refused(site: Any, url: str) -> None:
 @pytest.mark.parametrize("location", ["http://169.254.169.254/latest", "http://127.0.0.2:1/"])
 def test_each_redirect_is_checked(site: Any, location: str) -> None:
     site.page("/", b"", status=302, Location=location)
-    with pytest.raises(UrlRefusedError):
+    with pytest.raises(FetchError, match=r"redirects, and .* is not a public host") as caught:
         sent(Policy(allow=(site.address,)), ("GET", site.url()), follow=lambda target: True)
+    assert type(caught.value) is FetchError  # which does not say that nothing was sent
+
+
+def test_a_redirect_to_a_dead_server_does_not_say_that_nothing_was_sent(site: Any) -> None:
+    site.page("/", b"", status=303, Location="http://nowhere.invalid/")
+    with pytest.raises(FetchError, match=r"redirects, and the host 'nowhere\.invalid' cannot be resolved") as caught:
+        sent(Policy(allow=(site.address,)), ("POST", site.url(), (), [b"x"]), follow=lambda target: True)
+    assert type(caught.value) is FetchError
+
+
+@pytest.mark.parametrize("location", ["file:///etc/passwd", "http://u:p@h/", "http://a b/", "//[", "http://h:99999/"])
+def test_a_redirect_that_is_no_web_address_is_the_answer(site: Any, location: str) -> None:
+    site.page("/", b"moved", status=302, Location=location)
+    (reply,) = sent(Policy(allow=(site.address,)), ("POST", site.url(), (), [b"x"]), follow=lambda target: True)
+    assert (reply.status, reply.body) == (302, b"moved")
+
+
+def test_name_servers_that_hang_hold_up_no_other_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    released = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: released.wait(20) and [])
+
+    async def run() -> bool:
+        pool = Pool(Policy(seconds=10))
+        hanging = [asyncio.ensure_future(pool.send("GET", f"http://h{number}.example/")) for number in range(40)]
+        await asyncio.sleep(0.05)
+        other = await asyncio.wait_for(asyncio.to_thread(lambda: True), 5)
+        for one in hanging:
+            one.cancel()
+        await asyncio.gather(*hanging, return_exceptions=True)
+        await pool.close()
+        return other
+
+    assert asyncio.run(run())
+    released.set()
 
 
 def test_a_redirect_is_followed_if_it_may_be_and_keys_stay_at_home(site: Any) -> None:
