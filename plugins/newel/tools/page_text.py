@@ -74,6 +74,19 @@ class _Reader(HTMLParser):
             self.pieces.append(data)
 
 
+#: The charsets of the web, as Python names them. Others may take minutes for a page, such as punycode, or read what no
+#: browser reads.
+_CHARSETS = frozenset(
+    (
+        *("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "ascii"),
+        *("big5", "big5hkscs", "euc_jp", "euc_kr", "gb18030", "gb2312", "gbk", "iso2022_jp", "shift_jis"),
+        *("cp866", "cp874", "cp932", "cp949", "koi8-r", "koi8-u", "mac-cyrillic", "mac-roman", "tis-620"),
+        *(f"cp{number}" for number in range(1250, 1259)),
+        *(f"iso8859-{number}" for number in range(1, 17)),
+    )
+)
+
+
 def decoded(body: bytes, content_type: str) -> str:
     """`body` in the charset that the header or the page names, else UTF-8; what does not fit is replaced."""
     _, header, charset = content_type.lower().partition("charset=")
@@ -81,7 +94,7 @@ def decoded(body: bytes, content_type: str) -> str:
         charset = match[1].decode("ascii", "replace")
     try:
         name = codecs.lookup(charset.partition(";")[0].strip(" \"'") or "utf-8").name
-        return body.decode(name, errors="replace")
+        return body.decode(name if name in _CHARSETS else "utf-8", errors="replace")
     except (LookupError, UnicodeError):
         return body.decode("utf-8", errors="replace")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 import pytest
@@ -75,6 +76,25 @@ def test_the_charset_comes_from_the_header_or_the_page() -> None:
     assert decoded(b'<meta charset="latin-1">\xe9', "text/html").endswith("é")
     assert decoded("é".encode(), "text/html; charset=nonsense") == "é"
     assert decoded(b"a\xff", "text/html") == "a\ufffd"
+
+
+@pytest.mark.parametrize(
+    "charset", ["punycode", "utf-7", "unicode_escape", "raw_unicode_escape", "idna", "zlib", "undefined"]
+)
+def test_what_is_no_charset_of_the_web_is_not_one_here(charset: str) -> None:
+    """Punycode takes minutes for a page, others hide what a page says."""
+    body = b"a+AGI-\\u0062-" * 20_000
+    began = time.process_time()
+    assert decoded(body, f"text/html; charset={charset}") == body.decode()
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize(
+    "charset", ["Shift_JIS", "EUC-JP", "GBK", "gb18030", "Big5", "EUC-KR", "windows-1252", "KOI8-R"]
+)
+def test_the_charsets_of_the_web_are_read(charset: str) -> None:
+    text = "п" if charset == "KOI8-R" else "é" if charset == "windows-1252" else "一" if charset != "EUC-KR" else "가"
+    assert decoded(text.encode(charset), f"text/html; charset={charset}") == text
 
 
 def test_an_unclosed_script_hides_the_rest_and_breaks_nothing() -> None:
