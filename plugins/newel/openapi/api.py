@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from newel.connections import PerLoop
-from newel.net import Policy, Reply, UrlRefusedError
+from newel.net import FetchError, Policy, Reply, UrlRefusedError
 from newel.net.guard import Target, check, take_apart
 from newel.openapi.document import Document
 from newel.openapi.errors import DocumentError
@@ -107,6 +107,8 @@ class Api:
             if request.body is not None:
                 options["content"] = b"".join(request.body)
             response = await client.request(request.method, request.url, **options)
+        except Exception as error:
+            raise FetchError(f"the client failed: {type(error).__name__}: {error}") from error
         finally:
             await client.aclose()
         headers = {name.lower(): value for name, value in response.headers.items()}

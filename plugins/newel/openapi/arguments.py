@@ -36,6 +36,8 @@ FILE: Json = {
 _MOST_PROBLEMS, _LONGEST = 5, 240
 #: A longer text is not matched against a pattern.
 _MATCHED = 256
+#: How many pairs of a reference and a value the validation of a call's arguments may look at.
+_MOST_REFERENCES = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,8 @@ class Arguments:
         except ImportError as error:
             raise FeatureUnavailableError("tools of OpenAPI documents need pip install 'newel[openapi]'") from error
         extend: Callable[..., Any] = validators.extend
-        kind = extend(Draft202012Validator, {"pattern": _pattern})
+        references = {name: _once(Draft202012Validator.VALIDATORS[name]) for name in ("$ref", "$dynamicRef")}
+        kind = extend(Draft202012Validator, {"pattern": _pattern, **references})
         problems: list[str] = []
         try:
             for problem in kind(self._whole).iter_errors(given):
@@ -152,6 +155,28 @@ class Arguments:
             raise ArgumentError(f"cannot be validated by the document's schema: {_shortened(str(error))}") from None
         if problems:
             raise ArgumentError("; ".join(problems))
+
+
+def _once(follow: Callable[..., Any]) -> Callable[..., Any]:
+    """A keyword that follows a reference once for each value: alternatives that refer to each other would multiply."""
+    fits: dict[tuple[object, int], bool] = {}
+
+    def followed(validator: object, reference: object, value: object, schema: object) -> Iterable[Exception]:
+        from jsonschema import ValidationError
+
+        key = reference, id(value)  # the values live as long as the call's arguments
+        if key in fits:
+            if not fits[key]:
+                yield ValidationError(f"{value!r} does not fit {reference}")
+            return
+        if len(fits) == _MOST_REFERENCES:
+            raise ValueError(f"it takes more than {_MOST_REFERENCES} references to tell whether they fit it")
+        fits[key] = True  # also of a reference that leads to itself
+        for problem in follow(validator, reference, value, schema):
+            fits[key] = False
+            yield problem
+
+    return followed
 
 
 def _pattern(validator: object, pattern: object, value: object, schema: object) -> Iterable[Exception]:

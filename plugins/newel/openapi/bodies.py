@@ -74,7 +74,7 @@ def _form(body: Body, value: Json) -> Iterator[str]:
         encoding = body.encoding.get(name, {})
         if isinstance(inner, File):
             raise ArgumentError(f"{name}: a form of this kind takes no file")
-        if "style" in encoding or "explode" in encoding:
+        if encoding.keys() & {"style", "explode", "allowReserved"}:
             yield from (f"{key}={text}" for key, text in query_texts(_styled(name, encoding), inner))
             continue
         for item in inner if isinstance(inner, list) else [inner]:

@@ -31,12 +31,12 @@ def tool_name(text: str) -> str:
 def argument_names(names: Iterable[str], *, preserve: bool) -> list[str]:
     """What the arguments are called, in order: unique, and fit for any service of models."""
     chosen: dict[str, None] = {}
+    numbers: dict[str, int] = {}
     for original in names:
         name = base = _argument_name(original, preserve)
-        number = 0
         while name in chosen:
-            name = f"{base}_{number}"
-            number += 1
+            number = numbers.get(base, 0)
+            name, numbers[base] = legal(f"{base}_{number}", _MOST, _KEPT), number + 1
         chosen[name] = None
     return list(chosen)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Self
 from urllib.parse import quote, unquote
 
 from newel.openapi.arguments import Values
@@ -38,6 +39,22 @@ class Request:
     body: tuple[bytes, ...] | None = field(repr=False)
 
 
+class _Headers:
+    """Headers, each once, whatever the case of its letters; later ones replace earlier ones."""
+
+    def __init__(self, *given: Mapping[str, str]) -> None:
+        self._by_name: dict[str, tuple[str, str]] = {}
+        for headers in given:
+            self |= headers
+
+    def __ior__(self, headers: Mapping[str, str]) -> Self:
+        self._by_name |= {name.lower(): (name, value) for name, value in headers.items()}
+        return self
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self._by_name.values())
+
+
 def build(operation: Operation, server: str, values: Values, keys: Keys, defaults: Mapping[str, str]) -> Request:
     """The request of a call; raises ArgumentError if a value cannot be sent."""
     by_location: dict[str, list[tuple[Parameter, object]]] = {"path": [], "query": [], "header": [], "cookie": []}
@@ -46,20 +63,20 @@ def build(operation: Operation, server: str, values: Values, keys: Keys, default
     path = _path(operation.entry.path, {parameter.name: (parameter, value) for parameter, value in by_location["path"]})
     query = _query(operation, by_location["query"])
     query += [f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in keys.query.items()]
-    headers = {"Accept": _ACCEPT} | dict(defaults)
+    headers = _Headers({"Accept": _ACCEPT}, defaults)
     headers |= {parameter.name: header_text(parameter, value) for parameter, value in by_location["header"]}
     cookies = _cookies(by_location["cookie"], keys)
     body = None
     if values.has_body and operation.body is not None:
         written = write_body(operation.body, values.body)
-        headers["Content-Type"], body = written.media, written.pieces
+        body = written.pieces
+        headers |= {"Content-Type": written.media}
     elif operation.entry.method in ("POST", "PUT", "PATCH"):
         body = ()
-    headers = {name: value for name, value in headers.items() if name.lower() not in {k.lower() for k in keys.headers}}
     headers |= keys.headers
     if cookies:
-        headers["Cookie"] = "; ".join(cookies)
-    sent = tuple((name, checked_header(name, value)) for name, value in headers.items())
+        headers |= {"Cookie": "; ".join(cookies)}
+    sent = tuple((name, checked_header(name, value)) for name, value in headers)
     return Request(operation.entry.method, server + path + ("?" + "&".join(query) if query else ""), sent, body)
 
 

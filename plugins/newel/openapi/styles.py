@@ -91,12 +91,12 @@ def path_text(parameter: Parameter, value: Any) -> str:
     if parameter.style == "label":
         separator = "." if parameter.explode else ","
         return "." + joined(value, name, encode, separator=separator, between=between)
-    own = encoded(name, name)
+    pairs = [(name, joined(value, name, encode, separator=",", between=","))]
     if parameter.explode and isinstance(value, dict):
-        return "".join(f";{encode(key)}={encode(text)}" for key, text in _pairs(value, name))
-    if parameter.explode and isinstance(value, list):
-        return "".join(f";{own}={encode(text)}" for text in _items(value, name))
-    return f";{own}=" + joined(value, name, encode, separator=",", between=",")
+        pairs = [(key, encode(text)) for key, text in _pairs(value, name)]
+    elif parameter.explode and isinstance(value, list):
+        pairs = [(name, encode(text)) for text in _items(value, name)]
+    return "".join(f";{encoded(key, name)}" + (f"={text}" if text else "") for key, text in pairs)
 
 
 def query_texts(parameter: Parameter, value: Any) -> list[tuple[str, str]]:

@@ -19,6 +19,8 @@ from newel_kernel import BaseTool, BaseToolset, ReadonlyContext
 from newel_types import AuthCredential, AuthScheme
 
 _log = logging.getLogger("newel.openapi")
+#: How many operations a message lists.
+_SHOWN = 10
 ToolFilter = Callable[[BaseTool, ReadonlyContext | None], bool] | Sequence[str] | None
 
 
@@ -160,18 +162,20 @@ def _named(document: Document) -> list[tuple[str, Entry]]:
     for entry in entries:
         holders.setdefault(name_of(entry), []).append(entry)
     named: dict[str, Entry] = {}
+    numbers: dict[str, int] = {}  # by the name that several would have
     for entry in entries:
         name = name_of(entry)
         if len(holders[name]) > 1:
             name = tool_name(f"{entry.path}_{entry.method}")
-        number = 0
+        base = name
         while name in named or (name in holders and holders[name] != [entry] and len(holders[name]) == 1):
-            number += 1
-            name = tool_name(f"{entry.path}_{entry.method}_{number}")
+            numbers[base] = numbers.get(base, 0) + 1
+            name = tool_name(f"{entry.path}_{entry.method}_{numbers[base]}")
         named[name] = entry
     for name, shared in holders.items():
         if len(shared) > 1:
-            places = ", ".join(entry.place for entry in shared)
+            places = ", ".join(entry.place for entry in shared[:_SHOWN])
+            places += f" and {len(shared) - _SHOWN} more" if len(shared) > _SHOWN else ""
             _log.warning(
                 "newel: %s: %r names several operations: %s; they are named by path", document.title, name, places
             )

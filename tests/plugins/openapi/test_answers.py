@@ -225,6 +225,45 @@ def test_a_tool_can_be_made_of_an_operation_alone(rest: RestServer, call: Any) -
     assert rest.requests[0].headers["x-default"] == "d"
 
 
+@pytest.mark.parametrize("location", ["file:///etc/passwd", "http://u:p@h/"])
+def test_a_redirect_that_leads_nowhere_does_not_say_that_nothing_was_sent(
+    rest: RestServer, of: Any, call: Any, location: str
+) -> None:
+    rest.answers["*"] = answered(302, b"", Location=location)
+    result = call(of(rest, {}, method="post"), "op", {})
+    assert result["status"] == 302
+    assert "nothing was sent" not in result["error"]
+    assert len(rest.requests) == 1
+
+
+@pytest.mark.parametrize("name", ["accept", "ACCEPT", "content-type"])
+def test_a_header_of_the_users_own_replaces_ours_whatever_its_letters(
+    rest: RestServer, of: Any, call: Any, name: str
+) -> None:
+    body = {"requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}}}
+    options = {"header_provider": lambda context: {name: "text/own"}}
+    call(of(rest, body, method="post", options=options), "op", {"body": {}})
+    (request,) = rest.requests
+    wanted = "application/json" if name == "content-type" else "text/own"
+    assert request.headers[name.lower()] == wanted
+
+
+def test_a_client_of_the_users_own_that_fails_is_an_error_result(rest: RestServer, of: Any, call: Any) -> None:
+    class Failing:
+        closed = False
+
+        async def request(self, method: str, url: str, **options: Any) -> Any:
+            raise ZeroDivisionError("no luck")
+
+        async def aclose(self) -> None:
+            self.closed = True
+
+    client = Failing()
+    result = call(of(rest, {}, options={"httpx_client_factory": lambda: client}), "op", {})
+    assert result == {"error": "GET /x: the client failed: ZeroDivisionError: no luck"}
+    assert client.closed
+
+
 def test_a_client_of_the_users_own_sends_the_requests(rest: RestServer, of: Any, call: Any) -> None:
     httpx = pytest.importorskip("httpx")
     made: list[Any] = []

@@ -185,6 +185,32 @@ def test_patterns_that_may_take_long_are_known(pattern: str, quick: bool) -> Non
     assert is_quick(pattern) is quick
 
 
+def test_alternatives_that_refer_to_each_other_end(rest: RestServer, of: Any, call: Any) -> None:
+    """Each level would double the work."""
+    listed = {"type": "array", "items": {"$ref": "#/components/schemas/A"}}
+    schema = {"anyOf": [listed, dict(listed), {"const": 1}]}
+    operation = body({"type": "object", "properties": {"a": {"$ref": "#/components/schemas/A"}}})
+    toolset = of(rest, operation, method="post", components={"schemas": {"A": schema}})
+    good: Any = 1
+    bad: Any = 2
+    for _ in range(40):
+        good, bad = [good], [bad]
+    assert "is not valid under any of the given schemas" in call(toolset, "op", {"a": bad})["error"]
+    assert call(toolset, "op", {"a": good}) == {"ok": True}
+
+
+def test_a_reference_that_was_followed_before_still_refuses(rest: RestServer, of: Any, call: Any) -> None:
+    shared = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    properties = {name: {"$ref": "#/components/schemas/S"} for name in ("a", "b")}
+    operation = body({"type": "object", "properties": properties})
+    toolset = of(rest, operation, method="post", components={"schemas": {"S": shared}})
+    wrong = {"n": "one"}
+    error = call(toolset, "op", {"a": wrong, "b": wrong})["error"]
+    assert "a.n: 'one' is not of type 'integer'" in error
+    assert "b" in error
+    assert not rest.requests
+
+
 def test_files_come_as_texts_bytes_and_artifacts(rest: RestServer, of: Any, call: Any) -> None:
     properties = {
         "title": {"type": "string"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import time
 from pathlib import Path
@@ -48,6 +49,23 @@ def test_operations_without_an_id_or_with_that_of_another_are_named_by_path(capl
         toolset = OpenAPIToolset(spec_dict=document(paths))
     assert names(toolset) == ["a_x_get", "b_get", "c_post"]
     assert "'same' names several operations: GET /b, POST /c" in caplog.text
+
+
+def test_many_that_would_have_one_name_get_names_of_their_own_in_little_time(caplog: Any) -> None:
+    alike = ["".join(signs) for signs in itertools.product("-._~", repeat=6)]
+    listed = [{"name": f"a{signs}", "in": "query", "schema": {}} for signs in alike]
+    paths = {f"/a{signs}": {"get": OK} for signs in alike} | {"/many": {"get": {"parameters": listed, **OK}}}
+    began = time.process_time()
+    with caplog.at_level(logging.WARNING):
+        toolset = OpenAPIToolset(spec_dict=document(paths))
+    many = toolset.get_tool("many_get")
+    assert many is not None
+    properties = many._get_declaration().parameters_json_schema["properties"]
+    assert time.process_time() - began < 20  # minutes, if each looks for a name from the first one on
+    assert len(set(names(toolset))) == len(alike) + 1
+    assert len(many._arguments.listed) == len(alike)
+    assert all(len(name) <= 64 for name in (*names(toolset), *properties))
+    assert len(caplog.text) < 2_000
 
 
 def test_an_operation_that_cannot_be_used_is_left_out_and_named(caplog: Any) -> None:
