@@ -119,7 +119,7 @@ def ask(context: Context, asked: Asked, server: str, definition: Definition) -> 
     request = asked.request
     kept = {"digest": definition.digest, "requests": asked.requests, "responses": asked.responses}
     if _is_url(request):
-        hint, payload = _page(request["params"], server)
+        hint, payload = page(request["params"], server)
         context.request_confirmation(hint=hint, payload=payload)
         context.actions.skip_summarization = True
     else:
@@ -171,7 +171,7 @@ def _is_url(request: Mapping[str, Any]) -> bool:
     return (request.get("params") or {}).get("mode") == "url"
 
 
-def _page(params: Mapping[str, Any], server: str) -> tuple[str, Json]:
+def page(params: Mapping[str, Any], server: str) -> tuple[str, Json]:
     """The question whether a page may be opened, with its host as it is looked up, and the address for the client."""
     url = str(params.get("url") or "")
     try:

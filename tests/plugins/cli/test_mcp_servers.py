@@ -7,9 +7,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.plugins.cli.conftest import Project
 
+from newel.cli.mcp.inputs import answered
+from newel.mcp.questions import Asked, McpAsksError
+
 NOTES = f"{sys.executable} -m newel_testkit.notes"
+ASKS = f"{sys.executable} {Path(__file__).parents[1] / 'mcp' / 'servers' / 'raw.py'} asks"
 
 
 def distribution(folder: Path, **more: Any) -> None:
@@ -43,9 +48,41 @@ def test_what_is_wrong_is_said(project: Project) -> None:
         "no MCP server 'note'; did you mean 'notes'": ("inspect", "note"),
         "the arguments are not JSON": ("call", "notes", "add_note", "{"),
         "must be a JSON object": ("call", "notes", "add_note", "[]"),
+        "has no tool 'ad_note'; did you mean 'add_note'": ("call", "notes", "ad_note"),
+        "no variable 'NO_SUCH_TOKEN'": ("inspect", "http://127.0.0.1:9/mcp", "--token-from", "NO_SUCH_TOKEN"),
+        "for a server at a URL": ("inspect", "notes", "--token-from", "PATH"),
+        "the server asks: Which size?": ("call", ASKS, "echo", '{"text": "tea"}'),
         "cannot be reached": ("inspect", "/no/such/command"),
     }.items():
         result = project.process("mcp", *arguments)
         assert result.returncode != 0
         assert words in result.stderr
         assert "Traceback" not in result.stderr
+
+
+def asked(properties: dict[str, Any], required: list[str]) -> McpAsksError:
+    schema = {"type": "object", "properties": properties, "required": required}
+    request = {"method": "elicitation/create", "params": {"message": "Well?", "requestedSchema": schema}}
+    page = {"method": "elicitation/create", "params": {"mode": "url", "message": "Pay.", "url": "https://pay.example/"}}
+    return McpAsksError("asks", Asked({"q": request, "p": page}, state="s"))
+
+
+def test_what_a_server_asks_is_asked_at_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    fields = {
+        "size": {"type": "string", "enum": ["small", "large"]},
+        "count": {"type": "integer"},
+        "note": {"type": "string"},
+        "gift": {"type": "boolean", "default": False},
+    }
+    typed = iter(["huge", "large", "many", "3", "", ""])
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("click.prompt", lambda *_, **__: next(typed))
+    monkeypatch.setattr("click.confirm", lambda text, **_: "pay.example" in text)
+    found = answered(asked(fields, ["size"]), "server")
+    assert found.state == "s"
+    assert found.responses == {
+        "q": {"action": "accept", "content": {"size": "large", "count": 3, "gift": False}},
+        "p": {"action": "accept"},
+    }
+    typed = iter([""])
+    assert answered(asked({"size": {"type": "string"}}, ["size"]), "server").responses["q"] == {"action": "decline"}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import shlex
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,16 +12,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from newel.cli.exit import run_loop
+from newel.cli.mcp.inputs import answered
 from newel.cli.startup import composition_of
 from newel.cli.terminal import say, short_json, show_json, show_table, to_terminal
 from newel.mcp import client
 from newel.mcp.definitions import Definition
 from newel.mcp.parameters import StdioConnectionParams, StreamableHTTPConnectionParams, described
+from newel.mcp.questions import Asked, McpAsksError
 from newel.mcp.sessions import MCPSessionManager
 from newel.mcp.settings import DEFAULT, Settings
 from newel.mcp.texts import cleaned, one_line
 from newel.mcp.toolset_config import named
-from newel_kernel import ConfigurationError, Json
+from newel_kernel import ConfigurationError, Json, did_you_mean
 
 if TYPE_CHECKING:
     from newel.mcp.client import Connection
@@ -47,14 +51,21 @@ def _manager(server: str, settings: Settings) -> MCPSessionManager:
     return MCPSessionManager(StdioConnectionParams.model_validate(params))
 
 
-def _with(ctx: click.Context, distribution: str | None, server: str, work: Callable[[Connection], Awaitable[T]]) -> T:
+def _with(
+    ctx: click.Context,
+    distribution: str | None,
+    server: str,
+    work: Callable[[Connection], Awaitable[T]],
+    token_from: str | None = None,
+) -> T:
     """The result of `work` in a session with the server, which ends with it."""
     settings = _settings(ctx, distribution)
     manager = _manager(server, settings)
+    headers = _headers(token_from, manager)
 
     async def run() -> T:
         try:
-            async with manager.lease(settings=settings) as connection:
+            async with manager.lease(headers, settings) as connection:
                 return await work(connection)
         finally:
             await manager.close()
@@ -62,6 +73,17 @@ def _with(ctx: click.Context, distribution: str | None, server: str, work: Calla
     return run_loop(run())
 
 
+def _headers(token_from: str | None, manager: MCPSessionManager) -> dict[str, str]:
+    if token_from is None:
+        return {}
+    if isinstance(manager.params, StdioConnectionParams):
+        raise ConfigurationError("--token-from is for a server at a URL; one in a process gets its secrets in `env`")
+    if not (token := os.environ.get(token_from)):
+        raise ConfigurationError(f"--token-from: the environment has no variable {token_from!r}, or it is empty")
+    return {"Authorization": f"Bearer {token}"}
+
+
+_token = click.option("--token-from", metavar="VARIABLE", help="The environment variable with the server's token.")
 _where = click.option("--distribution", metavar="NAME|FILE", help="The distribution; by default the current folder's.")
 _server = click.argument("server", metavar="SERVER")
 
@@ -87,8 +109,9 @@ def list_servers(ctx: click.Context, distribution: str | None) -> None:
 @click.command("inspect")
 @_server
 @_where
+@_token
 @click.pass_context
-def inspect(ctx: click.Context, server: str, distribution: str | None) -> None:
+def inspect(ctx: click.Context, server: str, distribution: str | None, token_from: str | None) -> None:
     """Show what SERVER offers: a name of the settings, a URL, or a command line in quotes.
 
     Its words are shown without invisible characters: read them before you let an agent use the server.
@@ -109,7 +132,7 @@ def inspect(ctx: click.Context, server: str, distribution: str | None) -> None:
             found["prompts"] = [one_line(str(one["name"])) for one in await client.prompts(connection)]
         return found
 
-    found = _with(ctx, distribution, server, work)
+    found = _with(ctx, distribution, server, work, token_from)
     if not to_terminal():
         show_json(found)
         return
@@ -125,8 +148,9 @@ def inspect(ctx: click.Context, server: str, distribution: str | None) -> None:
 @click.command("pin")
 @_server
 @_where
+@_token
 @click.pass_context
-def pin(ctx: click.Context, server: str, distribution: str | None) -> None:
+def pin(ctx: click.Context, server: str, distribution: str | None, token_from: str | None) -> None:
     """Print the pins of SERVER's tools, to be put at mcp.servers.NAME.pins; `newel lock` then holds them.
 
     An agent uses no tool whose definition is not the one that was pinned.
@@ -135,7 +159,7 @@ def pin(ctx: click.Context, server: str, distribution: str | None) -> None:
     async def work(connection: Connection) -> dict[str, str]:
         return {one.name: one.digest for one in (await connection.tools()).definitions}
 
-    show_json({"pins": _with(ctx, distribution, server, work)})
+    show_json({"pins": _with(ctx, distribution, server, work, token_from)})
 
 
 @click.command("call")
@@ -143,9 +167,15 @@ def pin(ctx: click.Context, server: str, distribution: str | None) -> None:
 @click.argument("tool")
 @click.argument("arguments", default="{}", metavar="[JSON]")
 @_where
+@_token
 @click.pass_context
-def call(ctx: click.Context, server: str, tool: str, arguments: str, distribution: str | None) -> None:
-    """Call TOOL of SERVER with the arguments, a JSON object; print the server's result."""
+def call(
+    ctx: click.Context, server: str, tool: str, arguments: str, distribution: str | None, token_from: str | None
+) -> None:
+    """Call TOOL of SERVER with the arguments, a JSON object; print the server's result.
+
+    What the server asks meanwhile is asked at the terminal.
+    """
     try:
         given: Any = json.loads(arguments)
     except ValueError as error:
@@ -154,9 +184,18 @@ def call(ctx: click.Context, server: str, tool: str, arguments: str, distributio
         raise ConfigurationError('the arguments must be a JSON object, such as \'{"text": "tea"}\'')
 
     async def work(connection: Connection) -> Json:
-        return client.plain(await connection.call(tool, given))
+        names = [one.name for one in (await connection.tools()).definitions]
+        if tool not in names:
+            hint = did_you_mean(tool, names) or f" (there are: {', '.join(map(one_line, names)) or 'none'})"
+            raise ConfigurationError(f"the MCP server {connection.server} has no tool {tool!r}{hint}")
+        asked: Asked | None = None
+        while True:
+            try:
+                return client.plain(await connection.call(tool, given, asked=asked))
+            except McpAsksError as error:
+                asked = await asyncio.to_thread(answered, error, connection.server)
 
-    result = _with(ctx, distribution, server, work)
+    result = _with(ctx, distribution, server, work, token_from)
     show_json(result)
     if result.get("isError"):
         ctx.exit(1)
