@@ -11,7 +11,7 @@ from newel.cli.conversation import store_uri
 from newel.cli.server_guards import GUARD_OPTIONS, guards_of
 from newel.cli.startup import composition_of
 from newel.server.options import Options
-from newel.server.security.guards import check_address
+from newel.server.security.guards import check_address, check_builder
 from newel.server.settings import Settings
 from newel_kernel import FeatureUnavailableError
 from newel_types import deferred
@@ -71,6 +71,7 @@ def api_server(ctx: click.Context, /, agents_dir: str, **options: Any) -> None:
 
 
 @click.command("web")
+@click.option("--builder", is_flag=True, help="Let callers write agent files; not with --no-token.")
 @server_options
 @click.pass_context
 def web(ctx: click.Context, /, agents_dir: str, **options: Any) -> None:
@@ -93,6 +94,7 @@ def _start(
     max_runs: int,
     access_log: bool,
     on_disconnect: Literal["cancel", "detach"] | None,
+    builder: bool = False,
     **flags: Any,
 ) -> None:
     try:
@@ -111,7 +113,9 @@ def _start(
         max_runs=max_runs,
         access_log=access_log,
         on_disconnect=on_disconnect,
+        builder=builder,
         guards=guards,
     )
     check_address(host, options.is_local, guards, has_user_of=has_user_of)
+    check_builder(builder, guards, has_user_of=has_user_of)
     serve(agents_dir, options, sessions=uri, distribution=distribution, workers=workers, reload=reload)

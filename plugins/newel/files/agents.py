@@ -75,3 +75,9 @@ def load_agent(config_path: str | Path, *, composition: Composition | None = Non
     file = check_suffix(Path(config_path))
     compilation = Compilation(file.parent, composition or compose_once(), AgentPlan)
     return cast(BaseAgent, compilation.result(file, AgentPlan))
+
+
+def check_agent(config_path: str | Path, composition: Composition) -> None:
+    """Check an agent file and those that it names; no code of the app is imported, and nothing is made."""
+    file = check_suffix(Path(config_path))
+    Compilation(file.parent, composition, AgentPlan).check(file, AgentPlan)

@@ -71,12 +71,27 @@ class Compilation:
         self._values = 0
 
     def result(self, file: Path, plan: Callable[[Place], Factory]) -> object:
-        """The object that the first file describes. No error shows the value of an environment variable in a file."""
-        try:
-            make = plan(SourceFile(self, self.read(file), (file.resolve(),), {}).top)
+        """The object that the first file describes."""
+
+        def made() -> object:
+            make = self._planned(file, plan)
             while self.later:
                 self.later.pop(0)()
             return make()
+
+        return self._masked(made)
+
+    def check(self, file: Path, plan: Callable[[Place], Factory]) -> None:
+        """Check the file and those that it names, as far as that needs no import: keys, values, the names of code."""
+        self._masked(lambda: self._planned(file, plan))
+
+    def _planned(self, file: Path, plan: Callable[[Place], Factory]) -> Factory:
+        return plan(SourceFile(self, self.read(file), (file.resolve(),), {}).top)
+
+    def _masked(self, read: Callable[[], object]) -> object:
+        """What `read` returns. No error shows the value of an environment variable in a file."""
+        try:
+            return read()
         except AgentConfigError as error:
             fault: AgentConfigError = error
         if not reveals(fault, self._variables):

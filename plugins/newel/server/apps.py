@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -18,6 +19,8 @@ from newel_kernel import BaseAgent, ConfigurationError
 _YAML = tuple(f"{name}{suffix}" for name in ("app", "root_agent", "agent") for suffix in (".yaml", ".yml"))
 _ENTRIES = ("agent.py", *_YAML, "agent/__init__.py")
 _NAMES = ("root_agent", "app")
+#: The name of an app that is made here.
+_APP = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,20 @@ class Apps:
         if place is None:
             raise Refusal(404, "App not found")
         return place
+
+    def folder_of(self, name: str) -> Path:
+        """The folder of an app, which need not exist yet; a Refusal if the app is not one of a folder's."""
+        if (place := self._fixed.get(name)) is not None:
+            folder = place.folder
+        else:
+            folder = self._folder / name if self._folder is not None and _APP.fullmatch(name) else None
+        if folder is None:
+            raise Refusal(400, "the app has no folder here: its name must be letters, digits and _")
+        return folder
+
+    def forget(self, name: str) -> None:
+        """Have an app loaded again when it is next used."""
+        self._loaded.pop(name, None)
 
     async def source(self, name: str) -> AgentSource:
         """The agent of an app, loaded in a thread so that other requests go on; what prevents that is raised."""

@@ -44,6 +44,8 @@ class Endpoint:
 
     run: Run
     body: TypeAdapter[Any] | None = None
+    #: The name of the form's field whose files are the body, in place of JSON.
+    files: str = ""
     #: Whether a request without a body is one with None.
     optional_body: bool = False
     query: type[BaseModel] | None = None
@@ -66,6 +68,7 @@ def endpoint(
     *,
     body: Any = None,
     optional_body: bool = False,
+    files: str = "",
     query: type[BaseModel] | None = None,
     path: type[BaseModel] | None = None,
     answer: Any = UNDECLARED,
@@ -74,7 +77,8 @@ def endpoint(
 ) -> Callable[[Run], Endpoint]:
     """Mark the function of an endpoint: a pydantic model (or any type) for its JSON body, query, path and answer.
 
-    What is declared is validated, and described in OpenAPI. `path` is a model of those parameters that are more than
+    What is declared is validated, and described in OpenAPI. With `files` the body is a form, and the files in its field
+    of that name are the call's body, as a dict of bytes. `path` is a model of those parameters that are more than
     text, and `others` has the types of answers with another status than 200. The function returns a starlette
     Response, or a value that becomes JSON.
     """
@@ -83,6 +87,7 @@ def endpoint(
         return Endpoint(
             run,
             TypeAdapter(body) if body is not None else None,
+            files,
             optional_body,
             query,
             path,

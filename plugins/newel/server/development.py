@@ -120,6 +120,37 @@ _GRAPHS = [
         development=True,
     ),
 ]
+_BUILDER = [
+    Route(
+        name=name,
+        method="POST",
+        path=path,
+        aliases=aliases,
+        load=load,
+        development=True,
+        builder=True,
+    )
+    for name, path, aliases, load in (
+        (
+            "save_agent_files",
+            "/dev/apps/{app_name}/builder/save",
+            (),
+            deferred("newel.server.endpoints.builder", "save_agent_files"),
+        ),
+        (
+            "save_named_agent_files",
+            "/builder/save",
+            (),
+            deferred("newel.server.endpoints.builder", "save_named_agent_files"),
+        ),
+        (
+            "cancel_agent_files",
+            "/dev/apps/{app_name}/builder/cancel",
+            ("/builder/app/{app_name}/cancel",),
+            deferred("newel.server.endpoints.builder", "cancel_agent_files"),
+        ),
+    )
+]
 _TRACES = [
     Route(
         name="trace_of_session",
@@ -171,4 +202,4 @@ _UI.append(
         development=True,
     )
 )
-ROUTES = [*_EVALUATION, *_GRAPHS, *_TRACES, *_UI]
+ROUTES = [*_EVALUATION, *_GRAPHS, *_BUILDER, *_TRACES, *_UI]

@@ -33,6 +33,8 @@ class Route(Loader):
     aliases: tuple[str, ...] = ()
     #: Whether only `newel web` serves it.
     development: bool = False
+    #: Whether it writes agent files: it is served only with `--builder`.
+    builder: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,6 +72,9 @@ def _operation(name: str, path: str, endpoint: Endpoint, schemas: dict[int, Any]
     if endpoint.body is not None:
         content = {"application/json": {"schema": schemas[id(endpoint.body)]}}
         operation["requestBody"] = {"required": not endpoint.optional_body, "content": content}
+    elif endpoint.files:
+        content = {"multipart/form-data": {"schema": _form(endpoint.files)}}
+        operation["requestBody"] = {"required": True, "content": content}
     schema = schemas[id(endpoint.answer)] if endpoint.answer is not None else _undeclared(endpoint)
     error = _response("Error", "application/json", {"$ref": COMPONENTS.format(model="Error")})
     operation["responses"] = {
@@ -90,6 +93,11 @@ def _response(description: str, media_type: str, schema: Any) -> dict[str, Any]:
 def _undeclared(endpoint: Endpoint) -> dict[str, Any]:
     """Anything, or the text that other media types are."""
     return {} if endpoint.media_type == "application/json" else {"type": "string"}
+
+
+def _form(field: str) -> dict[str, Any]:
+    files = {"type": "array", "items": {"type": "string", "contentMediaType": "application/octet-stream"}}
+    return {"type": "object", "required": [field], "properties": {field: files}}
 
 
 def _path_parameters(path: str, endpoint: Endpoint) -> list[dict[str, Any]]:

@@ -19,6 +19,8 @@ class Options:
     port: int = 8000
     #: Whether the development routes are there, as with `newel web`.
     development: bool = False
+    #: Whether agent files can be written, as with `newel web --builder`.
+    builder: bool = False
     #: Seconds that runs have to end after a signal, before they are cancelled.
     drain: float = 30.0
     #: The most requests at a time that run an agent.

@@ -20,6 +20,7 @@ from newel.server.calls import Call, Endpoint, as_endpoint
 from newel.server.kinds import WEBSOCKET, Route
 from newel.server.refusals import JSON, Refusal, invalid, logged, refusal_of, response_to
 from newel.server.state import State
+from newel.server.uploads import uploaded
 
 _PARAMETER = re.compile(r"\{(\w+)(:path)?\}")
 _NOTHING: Mapping[str, str] = {}
@@ -132,6 +133,8 @@ class Routing:
             call.query = _query(found, request)
         if found.body is not None:
             call.body = _body(found, await request.body())
+        elif found.files:
+            call.body = uploaded(request.headers.get("content-type", ""), await request.body(), found.files)
         value = await found.run(call)
         if isinstance(value, Response):
             return value

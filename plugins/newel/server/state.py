@@ -66,7 +66,8 @@ class State:
     def routes(self) -> list[Route]:
         """The routes that are served."""
         routes = self.composition.registry.all(Route)
-        return [one for one in routes if self.options.development or not one.development]
+        served = [one for one in routes if self.options.development or not one.development]
+        return [one for one in served if self.options.builder or not one.builder]
 
     async def runner(self, app: str) -> Runner:
         """The runner of an app, made when it is first used."""
@@ -89,6 +90,17 @@ class State:
             return self.bare_wire
         self._wires[app] = wire = Wire(source.agent)
         return wire
+
+    def is_running(self, app: str) -> bool:
+        """Whether a run of an app is under way in this process."""
+        return app in self._runners and bool([*self._runners[app].runs])
+
+    async def forget(self, app: str) -> None:
+        """Have an app loaded again when it is next used."""
+        self.apps.forget(app)
+        self._wires.pop(app, None)
+        if (runner := self._runners.pop(app, None)) is not None:
+            await runner.close()
 
     def runs_of(self, app_name: str, user_id: str, session_id: str) -> list[Run]:
         """The runs of a session that are under way in this process."""

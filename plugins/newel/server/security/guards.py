@@ -44,3 +44,9 @@ def check_address(host: str, is_local: bool, guards: Guards, *, has_user_of: boo
         f"--no-token is for this machine only, and --host {host} lets others call: leave out --no-token, or set "
         f"server.user_of in the distribution, or listen on 127.0.0.1"
     )
+
+
+def check_builder(builder: bool, guards: Guards, *, has_user_of: bool = False) -> None:
+    """Refuse to let agent files be written by whoever calls."""
+    if builder and guards.token is None and not has_user_of:
+        raise ConfigurationError("--builder lets callers write agent files: leave out --no-token")

@@ -20,7 +20,9 @@ import pytest
 from tests.plugins.server.conftest import Serve
 
 from newel import Agent
+from newel.artifacts import InMemoryArtifactService
 from newel.server import Options
+from newel.server.operations import readiness
 from newel.server.operations.load import LOAD
 from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
@@ -96,7 +98,60 @@ def test_a_store_that_fails_is_not_ready(serve: Serve, caplog: pytest.LogCapture
     answer = serve(session_service=Broken()).get("/ready")
     assert answer.status_code == 503
     assert "hunter2" not in answer.text
-    assert answer.json()["ref"] in caplog.text
+    (fault,) = answer.json()["failed"]
+    assert fault["store"] == "sessions"
+    assert fault["ref"] in caplog.text
+
+
+def test_ready_names_the_apps_that_do_not_load_and_asks_the_stores_seldom(serve: Serve, tmp_path: Path) -> None:
+    asked: list[float] = []
+
+    class Counted(InMemorySessionService):
+        async def get_session(self, **where: Any) -> Any:
+            asked.append(time.monotonic())
+            return await super().get_session(**where)
+
+    for name, text in {"broken": "raise RuntimeError('password=hunter2')", "good": AGENT}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "agent.py").write_text(text)
+    client = serve(tmp_path, session_service=Counted())
+    answers = [client.get("/ready") for _ in range(5)]
+    assert {answer.status_code for answer in answers} == {200}
+    (fault,) = answers[0].json()["failed"]
+    assert fault["app"] == "broken"
+    assert "hunter2" not in answers[0].text
+    assert len(asked) < len(answers)
+    (tmp_path / "good" / "agent.py").unlink()
+    only_broken = serve(tmp_path).get("/ready")
+    assert (only_broken.status_code, only_broken.json()["status"]) == (503, "no app can be loaded")
+
+
+@pytest.mark.parametrize("slow", ["session_service", "artifact_service"])
+def test_a_store_that_does_not_answer_is_not_ready(serve: Serve, monkeypatch: pytest.MonkeyPatch, slow: str) -> None:
+    async def never(*_: object, **__: object) -> None:
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(readiness, "_PATIENCE", 0.2)
+    store = InMemorySessionService() if slow == "session_service" else InMemoryArtifactService()
+    monkeypatch.setattr(store, "get_session" if slow == "session_service" else "list_artifact_keys", never)
+    client = serve(**{slow: store})
+    began = time.monotonic()
+    assert client.get("/ready").status_code == 503
+    assert client.get("/health").status_code == 200
+    assert time.monotonic() - began < 5
+
+
+def test_ready_waits_for_apps_that_load_slowly(serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readiness, "_PATIENCE", 0.1)
+    monkeypatch.setattr(readiness, "_FRESH", 0.05)
+    (tmp_path / "slow").mkdir()
+    (tmp_path / "slow" / "agent.py").write_text(f"import time\ntime.sleep(1)\n{AGENT}")
+    client = serve(tmp_path)
+    assert client.get("/ready").json() == {"status": "the apps are being loaded"}
+    deadline = time.monotonic() + 30
+    while client.get("/ready").status_code != 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_the_access_log_has_ids_and_no_content(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
