@@ -8,14 +8,14 @@ from newel_types import lazy_exports
 
 if TYPE_CHECKING:
     from newel.openapi.errors import DocumentError as DocumentError
-    from newel.openapi.rest_api_tool import OperationEndpoint as OperationEndpoint
+    from newel.openapi.parsed_operation import OperationEndpoint as OperationEndpoint
     from newel.openapi.rest_api_tool import RestApiTool as RestApiTool
     from newel.openapi.toolset import OpenAPIToolset as OpenAPIToolset
 
 _WHERE = {
     "DocumentError": "newel.openapi.errors",
     "OpenAPIToolset": "newel.openapi.toolset",
-    "OperationEndpoint": "newel.openapi.rest_api_tool",
+    "OperationEndpoint": "newel.openapi.parsed_operation",
     "RestApiTool": "newel.openapi.rest_api_tool",
 }
 

@@ -24,6 +24,8 @@ from newel_kernel import FeatureUnavailableError, ReadonlyContext
 if TYPE_CHECKING:
     from newel.net.pool import Pool
 
+#: Makes a client of httpx or httpx2 for a request.
+HttpxClientFactory: TypeAlias = "Callable[[], HttpClient]"
 #: Headers for a call, from its context.
 HeaderProvider: TypeAlias = Callable[[ReadonlyContext], Mapping[str, str] | Awaitable[Mapping[str, str]]]
 #: How certificates are checked: a context, the file or folder of authorities, or whether at all.
@@ -51,7 +53,7 @@ class Options:
     allow_origins: Sequence[str] = ()
     verify: Verify = None
     header_provider: HeaderProvider | None = None
-    client_factory: Callable[[], HttpClient] | None = None
+    client_factory: HttpxClientFactory | None = None
     preserve_names: bool = False
 
 

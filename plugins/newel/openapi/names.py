@@ -6,18 +6,17 @@ import keyword
 import re
 from collections.abc import Iterable
 
-from newel.models.wire.names import legal
+from newel.models.wire.names import apart, legal
 
 _MOST = 60
 _LEGAL = re.compile(r"[A-Za-z0-9_]")
 _KEPT = re.compile(r"[A-Za-z0-9_.-]")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _OTHER = re.compile(r"[^A-Za-z0-9]+")
 
 
 def snake_case(name: str) -> str:
     """`name` in lower case, with _ between its words: ``X-List`` and ``xList`` are ``x_list``."""
-    return _OTHER.sub("_", _HUMP.sub("_", name)).strip("_").lower()
+    return _OTHER.sub("_", apart(name, "_")).strip("_").lower()
 
 
 def tool_name(text: str) -> str:

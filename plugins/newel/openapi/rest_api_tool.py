@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from newel.contexts.context import Context, full
 from newel.net import FetchError, UrlRefusedError
@@ -19,6 +19,7 @@ from newel.openapi.errors import ArgumentError, DocumentError
 from newel.openapi.files import with_files
 from newel.openapi.names import tool_name
 from newel.openapi.operation import Operation, read_operation
+from newel.openapi.parsed_operation import OperationEndpoint, ParsedOperation
 from newel.openapi.request import Keys, build
 from newel.openapi.results import result_of
 from newel.openapi.security import Given
@@ -36,16 +37,6 @@ EFFECTS = {
 }
 #: The result that the model gets while the user is asked.
 PENDING: Json = {"pending": True, "message": "Needs your authorization to access your data."}
-
-
-class OperationEndpoint(BaseModel):
-    """Where an operation is called."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    base_url: str
-    path: str
-    method: str
 
 
 class RestApiTool(BaseTool):
@@ -82,10 +73,41 @@ class RestApiTool(BaseTool):
             header_provider=header_provider,
             client_factory=httpx_client_factory,
         )
-        method, described = endpoint.method.upper(), _plain(operation)
+        method, described = endpoint.method.upper(), plain_operation(operation)
         root: Json = {"openapi": "3.1.0", "servers": [{"url": endpoint.base_url}], "paths": {}}
         self._set_up(Api(Document(root), options), Entry(method, endpoint.path, described, {}), name)
         self.description = cleaned(description)
+
+    @classmethod
+    def from_parsed_operation(
+        cls,
+        parsed: ParsedOperation,
+        ssl_verify: Verify = None,
+        header_provider: HeaderProvider | None = None,
+        httpx_client_factory: Callable[[], HttpClient] | None = None,
+        *,
+        allow_private_network_access: bool = False,
+    ) -> Self:
+        """The tool of an operation that was parsed by itself; it signs in by the operation's `auth_scheme`."""
+        options = Options(
+            given=Given(parsed.auth_scheme, parsed.auth_credential),
+            allow_private=allow_private_network_access,
+            verify=ssl_verify,
+            header_provider=header_provider,
+            client_factory=httpx_client_factory,
+        )
+        operation = {name: value for name, value in parsed.operation.items() if name not in ("security", "servers")}
+        servers = [{"url": parsed.endpoint.base_url}]
+        root: Json = {"openapi": "3.1.0", **parsed.document, "servers": servers, "paths": {}}
+        entry = Entry(parsed.endpoint.method.upper(), parsed.endpoint.path, operation, {})
+        tool = cls.of(Api(Document(root), options), entry, parsed.name)
+        tool.description = cleaned(parsed.description)
+        return tool
+
+    @classmethod
+    def from_parsed_operation_str(cls, parsed_operation_str: str) -> Self:
+        """The same, from its JSON."""
+        return cls.from_parsed_operation(ParsedOperation.model_validate_json(parsed_operation_str))
 
     @classmethod
     def of(cls, api: Api, entry: Entry, name: str | None = None) -> Self:
@@ -227,7 +249,8 @@ def read_credential(credential: AuthCredential | str | None) -> AuthCredential |
     return AuthCredential.model_validate_json(credential) if isinstance(credential, str) else credential
 
 
-def _plain(operation: Mapping[str, Any] | BaseModel | str) -> Json:
+def plain_operation(operation: Mapping[str, Any] | BaseModel | str) -> Json:
+    """An operation as a mapping, from an object or JSON."""
     if isinstance(operation, str):
         operation = json.loads(operation)
     if isinstance(operation, BaseModel):

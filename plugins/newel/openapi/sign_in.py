@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping, Sequence
+from typing import Self
 
 from newel.auth.credential_manager import CredentialManager
 from newel.auth.secrecy import guarded, note
@@ -24,6 +25,13 @@ class SignIn:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._used: list[tuple[AuthConfig, AuthCredential]] = []
+
+    @classmethod
+    def using(cls, context: Context, config: AuthConfig, credential: AuthCredential) -> Self:
+        """The sign-in of a call that has used this credential."""
+        sign_in = cls(context)
+        sign_in._used = [(config, credential)]
+        return sign_in
 
     async def keys(self, alternatives: Sequence[Sequence[AuthConfig]], place: str) -> Keys | None:
         """What the credentials of the first complete alternative add to the request; None if the user was asked.

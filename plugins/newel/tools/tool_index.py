@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
 from newel.memory.sqlite.binding import binding
 from newel.memory.terms import terms
+from newel.models.wire.names import apart
 from newel.tools.tool_words import meant
 from newel_kernel import BaseTool, FeatureUnavailableError
 
-#: Where the words of a name meet that has capitals instead of separators.
-_SEAM = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})|_")
 _TABLE = "CREATE VIRTUAL TABLE tools USING fts5(name, description, parameters, tokenize = 'porter unicode61')"
 #: What a match in each column is worth.
 _FIND = "SELECT rowid, -bm25(tools, 4.0, 2.0, 1.0) FROM tools WHERE tools MATCH ?"
@@ -60,7 +58,7 @@ def _words(text: str) -> str:
 
 def _apart(text: str) -> str:
     """The text with the words of its names apart."""
-    return _SEAM.sub(" ", text)
+    return apart(text, " ").replace("_", " ")
 
 
 def _parameters(tool: BaseTool) -> str:

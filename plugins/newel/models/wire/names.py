@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable
 
 _HASH = 8
+#: Where words of a name meet that has capitals instead of separators. An s after capitals is their plural.
+_SEAM = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z]))[a-z])")
 
 
 class Names:
@@ -35,6 +37,11 @@ def legal(name: str, most: int, characters: re.Pattern[str]) -> str:
     start = "".join(c if characters.fullmatch(c) else "_" for c in name)[: most - _HASH - 1]
     digest = hashlib.sha256(name.encode()).hexdigest()[:_HASH]
     return f"{start}_{digest}" if start else f"n_{digest}"
+
+
+def apart(name: str, between: str) -> str:
+    """`name` with `between` where its words meet: ``listHTTPErrors`` has three, and ``listURLs`` two."""
+    return _SEAM.sub(between, name)
 
 
 class CallIds:

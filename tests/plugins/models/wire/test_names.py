@@ -4,10 +4,28 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newel.models.wire.names import CallIds, Names
+from newel.models.wire.names import CallIds, Names, apart
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("listPets", "list Pets"),
+        ("listURLs", "list URLs"),
+        ("getPRsOfUser", "get PRs Of User"),
+        ("listHTTPErrors", "list HTTP Errors"),
+        ("getIDOf", "get ID Of"),
+        ("DNSServer2Name", "DNS Server2 Name"),
+        ("HTTPStatus", "HTTP Status"),
+        ("plain_name", "plain_name"),
+    ],
+)
+def test_words_of_a_name_meet_at_capitals(name: str, words: str) -> None:
+    assert apart(name, " ") == words
 
 
 @given(st.lists(st.text(max_size=90), unique=True, max_size=20))
