@@ -15,10 +15,13 @@ from newel.connections.per_loop import PerLoop
 from newel.policies.daemon_threads import DaemonThreads
 from newel_kernel import Json
 
-#: A function that runs in place for this many times its quick duration stalls the loop: it never runs there again.
+#: A function that runs in place for this many times the quick duration stalls the loop.
 _STALL = 50
-#: After a shorter delay, which a collection or a busy machine may cause, it needs this many times the quick calls.
-_CAUTION = 4
+#: After a stall in place, and after a shorter delay, a function needs this many times the quick calls. A busy machine
+#: may cause both: a process that is suspended looks like a function that blocks.
+_AFTER_STALL, _AFTER_DELAY = 16, 4
+#: After this many times the needed calls in place, it needs fewer again.
+_TRUST = 8
 
 
 class _Record:
@@ -31,6 +34,11 @@ class _Record:
         self.quick_calls = 0
         #: After how many of them it runs in place; 0: never.
         self.needed = needed
+
+    def slow(self, *, stalled: bool) -> None:
+        """Note a call in place that took too long."""
+        self.quick_calls = 0
+        self.needed *= _AFTER_STALL if stalled else _AFTER_DELAY
 
 
 class Pool:
@@ -61,9 +69,11 @@ class Pool:
         try:
             return function(**values)
         finally:
+            record.quick_calls += 1
             if (seconds := time.perf_counter() - start) > self._seconds:
-                record.quick_calls = 0
-                record.needed *= 0 if seconds > self._seconds * _STALL else _CAUTION
+                record.slow(stalled=seconds > self._seconds * _STALL)
+            elif record.quick_calls > record.needed * _TRUST:
+                record.quick_calls = record.needed = max(record.needed // _AFTER_DELAY, self._in_place_after)
 
     async def _in_thread(self, function: Callable[..., object], values: Json, record: _Record) -> object:
         """The result of `function`, called with the context variables of the caller."""

@@ -1,8 +1,8 @@
 """tool_threads: synchronous function tools run in a bounded pool of threads, so that none stalls the event loop.
 
 A thread costs more than most functions do. A function that has returned at once many times in a row runs in place
-from then on. If it takes longer there it goes back to the threads: for good if it stalled the loop, else until it has
-been quick four times as often.
+from then on. If it takes longer there it goes back to the threads until it has been quick four times as often, or
+sixteen times if it stalled the loop.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -147,8 +148,8 @@ def test_calls_that_wait_for_a_thread_need_none_once_the_function_is_known_to_be
 
 @pytest.mark.parametrize(
     ("seconds", "later"),
-    [(0.3, [*[False] * 8, True, True]), (11, [False] * 10)],
-    ids=["a delay: once it is quick four times as often", "a stall: never again"],
+    [(0.3, [*[False] * 8, *[True] * 26]), (11, [*[False] * 32, *[True] * 2])],
+    ids=["a delay: once it is quick four times as often", "a stall: sixteen times"],
 )
 def test_a_function_that_was_slow_in_place_goes_back_to_the_threads(
     ask: Any, call: Any, monkeypatch: pytest.MonkeyPatch, seconds: float, later: list[bool]
@@ -164,9 +165,31 @@ def test_a_function_that_was_slow_in_place_goes_back_to_the_threads(
         now += seconds if len(threads) == 3 else 0
 
     settings = "settings: {tool_threads: {quick: 0.2, in_place_after: 2}}"
-    ask([call("chop")], *in_turn(call, 13), tools=[chop], settings=settings)
+    ask([call("chop")], *in_turn(call, 37), tools=[chop], settings=settings)
     here = threading.current_thread().name
     assert [name == here for name in threads] == [False, False, True, *later]
+
+
+def test_after_long_trust_a_slow_function_needs_fewer_quick_calls_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(thread_pool, "time", SimpleNamespace(perf_counter=lambda: now))
+    slow: list[int] = [3, 3 + 8 + 65]
+    threads: list[bool] = []
+
+    def chop() -> None:
+        nonlocal now
+        threads.append(threading.current_thread() is not threading.main_thread())
+        now += 0.3 if len(threads) in slow else 0
+
+    async def main() -> None:
+        pool = thread_pool.Pool(in_place_after=2, quick=0.2)
+        for _ in range(slow[1] + 10):
+            if (outcome := pool.call(chop, {})) is not None:
+                await outcome  # type: ignore[misc]
+
+    asyncio.run(main())
+    # Two quick calls; a delay, so eight in threads; 65 in place, so that two are enough; a delay, so eight in threads.
+    assert threads == [True] * 2 + [False] + [True] * 8 + [False] * 65 + [True] * 8 + [False] * 2
 
 
 def test_a_tool_writes_state_and_actions_from_its_thread(ask: Any, call: Any) -> None:
