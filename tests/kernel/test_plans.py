@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from newel_kernel import BaseAgent, Chains, Plan, RequestProcessor, ResponseProcessor
+from newel_kernel import DONE, BaseAgent, Chains, LlmRequest, Plan, RequestProcessor, ResponseProcessor, prepare
 
 
 class Empty:
@@ -58,6 +59,21 @@ def test_the_steps_are_those_that_apply_to_the_agent() -> None:
     assert list(plan(leaf, composition).request) == [nothing, ("own", "leaf", "")]
     assert list(plan(root, composition).request) == [nothing, nothing, ("own", "root", "")]
     assert [len(plan(one, composition).response) for one in (leaf, root)] == [1, 2]
+
+
+@pytest.mark.parametrize("continues", [True, False])
+def test_a_step_for_continuations_runs_only_in_a_run_that_continues_something(*, continues: bool) -> None:
+    ran: list[str] = []
+    steps = [
+        RequestProcessor(name=name, run=lambda _ctx, _request, name=name: ran.append(name), on_continuation=rare)
+        for name, rare in (("first", False), ("rare", True), ("last", False))
+    ]
+    agent = SimpleNamespace(tools=())
+    composition = chains(request_chain=tuple(steps))
+    made_plan = plan(tree()[0], composition)
+    ctx: Any = SimpleNamespace(continues=continues, end_invocation=False, agent=agent)
+    assert asyncio.run(prepare(ctx, made_plan, LlmRequest())) == (DONE, ())
+    assert ran == (["first", "rare", "last"] if continues else ["first", "last"])
 
 
 def test_a_plan_holds_until_a_field_of_the_tree_is_assigned() -> None:

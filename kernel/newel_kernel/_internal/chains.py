@@ -47,6 +47,8 @@ class RequestProcessor(Stage):
     for_agent: Callable[[BaseAgent], RequestStep] | None = None
     #: Whether it has anything to do for an app (None: a runner of a bare agent). Called once for each runner.
     serves: Callable[[object], bool] | None = None
+    #: Whether it runs only in a run that continues something (see InvocationContext.continues).
+    on_continuation: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

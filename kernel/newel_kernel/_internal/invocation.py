@@ -177,6 +177,8 @@ class InvocationContext:
     meeting: Meeting | None = None
     #: How the invocation runs, if not from a message to an answer.
     mode: Mode | None = None
+    #: Whether the run may continue something: it resumes an invocation, its message answers calls, or it has a mode.
+    continues = True
     node_path: str | None = None
 
     def __init__(

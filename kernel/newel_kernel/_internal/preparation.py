@@ -45,6 +45,8 @@ class Plan:
     items: Sequence[Sequence[object]]
     ids: Sequence[int]
     request: Sequence[Any]
+    #: The request steps of a run that continues nothing.
+    fresh: Sequence[Any]
     response: Sequence[Any]
     #: Whether hooks may surround the agent's model calls.
     hooked: bool
@@ -74,7 +76,11 @@ class Plan:
             one = one.parent_agent
         items = [tuple(entries) for entries in lists]
         root = agent.root_agent.__newel__
-        steps = [p for p in chains.request_steps if p.applies_to is None or p.applies_to(agent)]
+        steps = [
+            (p, p.run if p.for_agent is None else p.for_agent(agent))
+            for p in chains.request_steps
+            if p.applies_to is None or p.applies_to(agent)
+        ]
         return cls(
             root=root,
             edits=root.edits,
@@ -82,7 +88,8 @@ class Plan:
             lists=lists,
             items=items,
             ids=[*map(id, flatten(items))],
-            request=tuple([p.run if p.for_agent is None else p.for_agent(agent) for p in steps]),
+            request=tuple([run for _, run in steps]),
+            fresh=tuple([run for processor, run in steps if not processor.on_continuation]),
             response=[p.run for p in chains.response_chain if p.applies_to is None or p.applies_to(agent)],
             hooked=chains.models_hooked or any(getattr(agent, hook, None) is not None for hook in _MODEL_HOOKS),
         )
@@ -96,10 +103,11 @@ async def prepare(
     Commit these events before the rest of the chain runs, because it reads the session; then call again with the
     returned position. DONE says that the request is prepared, or that the invocation is over.
     """
-    for run in (steps := iter(plan.request[position:])):
+    request_chain = plan.request if ctx.continues else plan.fresh
+    for run in (steps := iter(request_chain[position:])):
         reported = run(ctx, request)
         if reported is not None and (events := await reported):  # else a plain function has run
-            return DONE if ctx.end_invocation else len(plan.request) - length_hint(steps), events
+            return DONE if ctx.end_invocation else len(request_chain) - length_hint(steps), events
         if ctx.end_invocation:
             return DONE, ()
     if ctx.agent.tools:  # type: ignore[attr-defined]  # a model agent's

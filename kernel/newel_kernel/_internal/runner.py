@@ -158,10 +158,14 @@ class Runner:
         failure: BaseException | None = None
         try:
             ctx, turn = self._enter(session, config, message)
+            messages: list[Event] = []
             if message.content is not None or message.state_delta:
                 messages = await receive(ctx, turn, message.state_delta)
-                for event in messages if message.yielded else ():
-                    yield event
+            for event in messages if message.yielded else ():
+                yield event
+            is_new = mode is None and not ctx.resumed and not turn.answered and ctx.user_content is turn.content
+            ctx.continues = not is_new
+            del turn, messages  # a run keeps nothing that it needs no more: many may run at once
             agent = self.composition.turns.agent(ctx)
             if agent is None:  # a crash may have prevented the epilogues
                 await epilogues(ctx, None)

@@ -114,7 +114,7 @@ def register_prologues(settings: Mapping[str, Settings]) -> list[Prologue]:
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
     """The request processor `auth`."""
-    return [RequestProcessor(name="auth", run=before)]
+    return [RequestProcessor(name="auth", run=before, on_continuation=True)]
 
 
 @hookimpl

@@ -38,7 +38,7 @@ def before(ctx: LlmContext, request: LlmRequest) -> Awaitable[list[Event]] | Non
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
     """The request processor `confirmation`."""
-    return [request_processor("confirmation", before, applies_to=attrgetter("tools"))]
+    return [request_processor("confirmation", before, applies_to=attrgetter("tools"), on_continuation=True)]
 
 
 @hookimpl

@@ -42,10 +42,11 @@ def request_processor(
     *,
     applies_to: Callable[[LlmAgent], bool] | None = None,
     for_agent: Callable[[LlmAgent], RequestStep] | None = None,
+    on_continuation: bool = False,
 ) -> RequestProcessor:
     """A request processor of LLM agents."""
     steps: Json = {"run": run, "applies_to": applies_to, "for_agent": for_agent}  # the kernel knows no LLM agent
-    return RequestProcessor(name=name, **steps)
+    return RequestProcessor(name=name, on_continuation=on_continuation, **steps)
 
 
 @cache
@@ -68,7 +69,9 @@ def response_processor(
     return ResponseProcessor(name=name, **steps)
 
 
-def tool_preparation(name: str, run: RequestStep) -> ToolPreparation:
+def tool_preparation(
+    name: str, run: RequestStep, *, applies_to: Callable[[LlmAgent], bool] | None = None
+) -> ToolPreparation:
     """A tool preparation of LLM agents."""
-    steps: Json = {"run": run}
+    steps: Json = {"run": run, "applies_to": applies_to}
     return ToolPreparation(name=name, **steps)

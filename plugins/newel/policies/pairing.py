@@ -171,7 +171,7 @@ def register_prologues() -> list[Prologue]:
 @hookimpl
 def register_request_processors() -> list[RequestProcessor]:
     """The request processor `pairing`, before the conversation is put together."""
-    return [RequestProcessor(name="pairing", run=before, before=("contents?",))]
+    return [RequestProcessor(name="pairing", run=before, before=("contents?",), on_continuation=True)]
 
 
 @hookimpl

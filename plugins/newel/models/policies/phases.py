@@ -43,7 +43,9 @@ class Phases:
         self.stateless = tuple(n for n, p in levels if p.begin is None)
         self.wholes = tuple((n, p.response) for n, p in inside_out if p.response is not None)
         self.chunks = tuple((n, p.chunk) for n, p in inside_out if p.chunk is not None)
-        self.ends = tuple((n, p.end) for n, p in inside_out if p.end is not None)
+        outermost = next((n for n, p in levels if p.end is not None), self.size)
+        #: Up to the outermost policy that may add a response; the policies around it only close.
+        self.ends = tuple((n, p.end, p.close) for n, p in inside_out if n >= outermost and (p.end or p.close))
         self.errors = tuple((n, p.error) for n, p in inside_out if p.error is not None)
         self.closings = tuple((n, p.close) for n, p in inside_out if p.close is not None)
         #: The level of the policy that holds waits, else the number of policies.
@@ -106,12 +108,18 @@ class _Call:
         """What the policies outside of the level `origin` make of `answer`, then what each of them adds at its end."""
         if answer is not None and (shown := self._passed(answer, origin)) is not None:
             yield shown
-        for level, end in self.phases.ends:
-            if level < origin and (state := self.states[level]) is not None:
-                self.close(level + 1)
-                self.level = level
-                if (added := end(state)) is not None and (shown := self._passed(added, level)) is not None:
+        states = self.states
+        for level, end, close in self.phases.ends:
+            if (state := states[level]) is None:
+                continue
+            self.level = level
+            if end is not None and level < origin and (added := end(state)) is not None:
+                if (shown := self._passed(added, level)) is not None:
                     yield shown
+                self.level = level
+            if close is not None:
+                states[level] = None
+                close(state)
 
     def _passed(self, response: LlmResponse, origin: int) -> LlmResponse | None:
         for level, phase in self.phases.chunks if response.partial else self.phases.wholes:
@@ -197,13 +205,13 @@ async def _answers(phases: Phases, call: _Call) -> Responses:  # noqa: C901 - ea
                     source = phases.ask(attempt.model, attempt.request, attempt.stream)
                     if source.__class__ is not AsyncGeneratorType:
                         source = _generator(attempt.model, source)
-                    call.source, following = source, source.__anext__
+                    call.source = source
                     if (guard := states[phases.guard]) is None:
                         guard = _UNGUARDED
                     while True:
                         try:
                             with guard:
-                                response = await following()
+                                response = await source.__anext__()
                         except StopAsyncIteration:
                             break
                         if response.__class__ is not LlmResponse:
