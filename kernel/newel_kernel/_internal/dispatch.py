@@ -90,7 +90,7 @@ async def _execute(ctx: InvocationContext, call: FunctionCall, tools: Tools) -> 
     if "after_tool_callback" in hooks or getattr(agent, "after_tool_callback", None):
         altered = await tool_round("after_tool_callback", tool, args, context, result)
         result = result if altered is None else altered
-    if not result and (tool.is_long_running or (result is None and tool._defers_response)):
+    if result is None and (tool.is_long_running or tool._defers_response):
         return None
     return _result_event(ctx, tool, call, result, context.touched_actions)
 

@@ -259,8 +259,8 @@ def test_a_call_that_returns_nothing_has_a_result_unless_it_comes_later(
         return [one.response for event in events for one in event.get_function_responses()]
 
     assert responses() == results
-    answer = {"a": 1}
-    assert responses() == [{"a": 1}]
+    for answer in ({"a": 1}, {}, "", 0, False, []):  # an empty result is a result
+        assert responses() == [answer if isinstance(answer, dict) else {"result": answer}]
 
 
 def test_a_call_that_names_no_tool_is_one_of_an_unknown_tool(talk: Any) -> None:

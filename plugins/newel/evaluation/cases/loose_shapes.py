@@ -10,6 +10,7 @@ from newel_kernel import ConfigurationError
 _CASE = {"eval_id", "evalId", "conversation", "conversation_scenario", "conversationScenario"}
 _OLDER_CASE = {"data"}
 _SCENARIO = {"starting_prompt", "startingPrompt"}
+_CASES = ("eval_cases", "evalCases")
 _SET_ID = {"eval_set_id", "evalSetId"}
 #: What errors say about a file of scenarios.
 SCENARIOS = (
@@ -21,9 +22,12 @@ SCENARIOS = (
 def reshaped(data: Any, set_id: str) -> Any:
     """A file's data as an eval set, or in the older format; data of no known shape is returned unchanged.
 
-    A set without an id gets `set_id`. One case, or a list of cases, becomes a set. In an object of cases by name the
-    names become their ids. Scenarios are a ConfigurationError with the command that makes cases of them.
+    A set without an id gets `set_id`. One case, or a list of cases, becomes a set. In an object of cases by name, in a
+    set or alone, the names become their ids. Scenarios are a ConfigurationError with the command that makes cases of
+    them.
     """
+    if isinstance(data, dict) and data.keys() & {*_CASES} and not is_older(data):
+        return _of_set(data, set_id)
     if isinstance(data, dict) and not is_older(data) and not data.keys() & _SET_ID:
         return _of_object(data, set_id)
     if isinstance(data, list) and _all(data, _SCENARIO):
@@ -31,11 +35,21 @@ def reshaped(data: Any, set_id: str) -> Any:
     return {"eval_set_id": set_id, "eval_cases": data} if isinstance(data, list) and _all(data, _CASE) else data
 
 
+def _of_set(data: dict[str, Any], set_id: str) -> Any:
+    """A set, with its id and a list of cases; if these are of the older format, they alone."""
+    key = next(key for key in _CASES if key in data)
+    cases = data[key]
+    if isinstance(cases, dict) and cases:
+        found = _of_object(cases, set_id)
+        cases = found["eval_cases"] if isinstance(found, dict) and "eval_cases" in found else found
+    if isinstance(cases, list) and cases and all(is_older(case) and "data" in case for case in cases):
+        return cases
+    return {**({} if data.keys() & _SET_ID else {"eval_set_id": set_id}), **data, key: cases}
+
+
 def _of_object(data: dict[str, Any], set_id: str) -> Any:
     if isinstance(data.get("scenarios"), list) or data.keys() & _SCENARIO:
         raise ConfigurationError(SCENARIOS)
-    if "eval_cases" in data or "evalCases" in data:
-        return {"eval_set_id": set_id, **data}
     if data.keys() & _CASE:
         return {"eval_set_id": set_id, "eval_cases": [data]}
     if _all(list(data.values()), _CASE):
