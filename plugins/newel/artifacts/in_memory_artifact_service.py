@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from urllib.parse import quote
 
 from newel.artifacts.base_artifact_service import ArtifactVersion
 from newel.artifacts.contract import ArtifactStore, StoredVersion
@@ -36,7 +37,8 @@ class InMemoryArtifactService(ArtifactStore):
         custom = as_metadata(custom_metadata)
         versions = self._versions.setdefault((app_name, user_id, scope, filename), {})
         number = max(versions, default=-1) + 1
-        owner = f"apps/{app_name}/users/{user_id}" + (f"/sessions/{scope}" if scope is not None else "")
+        app, user, session = (quote(one or "", safe="") for one in (app_name, user_id, scope))
+        owner = f"apps/{app}/users/{user}" + (f"/sessions/{session}" if scope is not None else "")
         metadata = ArtifactVersion(
             version=number,
             canonical_uri=f"memory://{owner}/artifacts/{filename}/versions/{number}",

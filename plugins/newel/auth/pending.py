@@ -6,6 +6,7 @@ credential service, so that another process may accept the answer.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import OrderedDict
 
@@ -63,4 +64,5 @@ def _key(ctx: InvocationContext, call_id: str) -> tuple[str, str, str, str]:
 
 
 def _stored(ctx: InvocationContext, call_id: str, request: AuthConfig) -> AuthConfig:
-    return request.model_copy(update={"credential_key": f"pending:{ctx.session.id}:{call_id}"})
+    key = json.dumps([ctx.session.id, call_id])  # as JSON, so that no two pairs of ids give the same text
+    return request.model_copy(update={"credential_key": f"pending:{key}"})

@@ -7,6 +7,7 @@ again, it takes the answers from there. A run that has ended is not repeated: it
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Sequence
 from contextlib import aclosing
@@ -33,7 +34,8 @@ def session_id_of(ctx: InvocationContext, call_id: str) -> str:
 
 def derived_session_id(ctx: InvocationContext, call_id: str, earlier: int) -> str:
     """The id of the session for a call whose id has had `earlier` results in this invocation."""
-    return f"agent-{uuid.uuid5(_SPACE, f'{ctx.session.id}/{ctx.invocation_id}/{call_id}/{earlier}')}"
+    ids = json.dumps([ctx.session.id, ctx.invocation_id, call_id, earlier])  # no two lists give the same text
+    return f"agent-{uuid.uuid5(_SPACE, ids)}"
 
 
 @dataclass(frozen=True, slots=True)
