@@ -42,7 +42,8 @@ def tick() -> str:
 root_agent = Agent(name="slow", model=Slow(), tools=[tick])
 """
 SESSION = "/apps/slow/users/ann/sessions"
-RUNS = 12
+#: ``NEWEL_LOAD_RUNS=50`` tries more of them.
+RUNS = int(os.environ.get("NEWEL_LOAD_RUNS", "12"))
 
 
 @pytest.fixture
