@@ -9,6 +9,7 @@ from mcp.server.context import ServerRequestContext
 from mcp_types import ElicitRequest, ElicitResult, InputRequiredResult
 from mcp_types.version import is_version_at_least
 
+from newel.events.progress import progress_of
 from newel.mcp_server.elicitations import answer, can_be_asked, form
 from newel.questions.question import Kind, Question
 from newel_kernel import Event, Json, seam
@@ -46,7 +47,10 @@ class Caller:
         self._told = 0.0
 
     async def note(self, event: Event) -> None:
-        """Tell the client what the agent writes and calls, if it wants to know."""
+        """Tell the client what the agent writes and calls, and how far its calls are, if it wants to know."""
+        if (told := progress_of(event)) is not None:
+            await self._tell(f"{told['tool']}: {told['message'] or format(told['progress'], 'g')}")
+            return
         if event.content is None or event.author == "user":
             return
         parts = [part for part in event.content.parts or () if not part.thought]
@@ -59,8 +63,11 @@ class Caller:
         now = seam.monotonic()
         if self._pending and (calls or now - self._told >= _PAUSE):
             text, self._pending, self._told = self._pending, "", now
-            self._count += 1
-            await self._ctx.session.report_progress(self._count, None, text)
+            await self._tell(text)
+
+    async def _tell(self, text: str) -> None:
+        self._count += 1
+        await self._ctx.session.report_progress(self._count, None, text)
 
     async def ask(self, questions: Sequence[Question], session_id: str) -> list[tuple[Question, Json | None]]:
         """The responses to `questions`; None: there is none. Whoever cannot be asked rejects calls.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,12 +14,13 @@ from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel
 
 from newel import Agent, Context, Runner
+from newel.mcp import McpToolset, StdioConnectionParams
 from newel.mcp_server import to_mcp_server
 from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
-from newel.tools import FunctionTool, get_user_choice
+from newel.tools import FunctionTool, ToolContext, get_user_choice
 from newel_kernel import ConfigurationError
-from newel_types import Blob, Content, Part
+from newel_types import Blob, Content, FunctionCall, Part
 
 
 def _clerk(*answers: Any, **fields: Any) -> Agent:
@@ -121,6 +124,32 @@ def test_what_it_writes_is_progress(bench: Any) -> None:
     result = bench.use(to_mcp_server(Agent(name="clerk", model=model)), use)
     assert result.structured_content["answer"] == "The answer"
     assert bench.progress[0] == "The "
+
+
+def test_the_progress_of_the_servers_that_it_uses_is_its_own(bench: Any) -> None:
+    async def use(client: Client) -> Any:
+        return await client.call_tool("clerk", {"request": "x"}, progress_callback=bench.note)
+
+    server = Path(__file__).parents[1] / "mcp" / "servers" / "good.py"
+    params = StdioConnectionParams(server_params={"command": sys.executable, "args": [str(server)]}, timeout=30)  # type: ignore[arg-type]
+    model = ScriptedModel([FunctionCall(name="slow", args={"seconds": 0.1, "key": "k"}), "done"])
+    agent = Agent(name="clerk", model=model, tools=[McpToolset(connection_params=params)])
+    assert bench.use(to_mcp_server(agent), use).structured_content["answer"] == "done"
+    assert [one for one in bench.progress if one.startswith("slow: ")] == [f"slow: step {n}" for n in (1, 2, 3, 4)]
+
+
+@pytest.mark.parametrize("answer", [{"value": 4}, "decline"])
+def test_a_tools_question_for_an_input_is_a_form(bench: Any, call: Any, answer: Any) -> None:
+    def book(tool_context: ToolContext) -> Any:
+        """Book."""
+        given = tool_context.tool_input
+        return given.value if given is not None else tool_context.request_input("How many?", response_schema=int | None)
+
+    agent = Agent(name="clerk", model=ScriptedModel([FunctionCall(name="book", args={}), "booked"]), tools=[book])
+    result = bench.use(to_mcp_server(agent, tools="all"), call("book", {}), [answer])
+    assert [one.message for one in bench.asked] == ["How many?"]
+    assert bench.asked[0].requested_schema["properties"] == {"value": {"type": "integer"}}
+    assert result.structured_content == {"result": 4 if answer != "decline" else None}
 
 
 def test_cancelling_the_call_ends_the_run(bench: Any) -> None:
