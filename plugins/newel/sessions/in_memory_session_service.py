@@ -7,9 +7,12 @@ from itertools import count
 from newel.sessions.contract import Capabilities, SessionPage, SessionStore
 from newel.sessions.event_log import EventLog
 from newel.sessions.forks import fork_length, state_at
+from newel.sessions.kept_values import kept_event
 from newel.sessions.pages import place_of, read_place
 from newel.sessions.pairing import check_pairing
 from newel.sessions.scopes import merge_scopes, split_by_scope
+from newel.sessions.stored.encoding import decode_value
+from newel.sessions.stored.rows import Changes, StateChange
 from newel.sessions.views import (
     apply_commit,
     check_append,
@@ -57,8 +60,10 @@ class InMemorySessionService(SessionStore):
         """A new session."""
         key = session_id.strip() if session_id and session_id.strip() else seam.new_session_id()
         check_names(app_name, user_id, key)
+        initial = None
         if state:
-            check_keys(state, f"the state of session {brief(key)!r}")
+            check_keys(state, subject := f"the state of session {brief(key)!r}")
+            initial = StateChange.initial(state, subject)
         users = self.sessions.setdefault(app_name, {}).setdefault(user_id, {})
         if key in users:
             raise AlreadyExistsError(f"Session with id {brief(key)} already exists.")
@@ -70,10 +75,9 @@ class InMemorySessionService(SessionStore):
             last_update_time=seam.clock(),
         )
         stored.number = log.number
-        if state:
-            self._apply(stored, deep_copy(state))
-            # Only a delta removes: an initial None is a value.
-            stored.state.update({key: value for key, value in split_by_scope(state)[2].items() if value is None})
+        if initial is not None:
+            self._apply_scopes(stored, _decoded(initial.app), _decoded(initial.user), {})
+            stored.state.update(_decoded(initial.session))  # only a delta removes: None is a value here
         users[key] = stored
         if not state and not self.app_state and not self.user_state:
             view = Session(id=key, app_name=app_name, user_id=user_id, last_update_time=stored.last_update_time)
@@ -182,8 +186,11 @@ class InMemorySessionService(SessionStore):
             raise stored_before(event)
         if event.author != "user":
             check_pairing(log, event)
+        kept = kept_event(event)
         freeze_event(event)
-        log.take(event)
+        log.take(kept)
+        if kept is not event:
+            freeze_event(kept)
         session.version = stored.version = len(log)
         session.last_update_time = stored.last_update_time = event.timestamp
         return event
@@ -194,16 +201,19 @@ class InMemorySessionService(SessionStore):
         check_delta(event)
         check_new(log, event)
         check_pairing(log, event)
-        apply_commit(session, log, version, event)
-        log.take(event)
+        kept = kept_event(event)
+        apply_commit(session, log, version, event, kept)
+        log.take(freeze_event(kept))
         stored.version, stored.last_update_time = version + 1, event.timestamp
-        actions = event.touched_actions
+        actions = kept.touched_actions
         if actions is not None and actions.state_delta:
-            self._apply(stored, actions.state_delta)
+            self._apply(stored, deep_copy(actions.state_delta))
         return event
 
     def _apply(self, stored: Session, delta: Scope) -> None:
-        app, user, own = split_by_scope(delta)
+        self._apply_scopes(stored, *split_by_scope(delta))
+
+    def _apply_scopes(self, stored: Session, app: Scope, user: Scope, own: Scope) -> None:
         if app:
             apply_delta(self.app_state.setdefault(stored.app_name, {}), app)
         if user:
@@ -232,3 +242,7 @@ class InMemorySessionService(SessionStore):
         )
         copy.version, copy.number = len(stored.events), stored.number
         return copy
+
+
+def _decoded(changes: Changes) -> Scope:
+    return {name: None if data is None else decode_value(data) for name, data in changes.items()}

@@ -6,7 +6,6 @@ It is the same form. What a reader will see is known without reading it back: te
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import Any
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
@@ -30,7 +29,7 @@ _rare_of, _more_of = attrgetter(*_RARE_FIELDS), attrgetter(*_PARTS)
 _NOTHING_RARE, _NOTHING_MORE = (None,) * len(_RARE_FIELDS), (None,) * len(_PARTS)
 _BEGINNING = b'{"content":{"parts":[{"text":'
 _STR = {str}
-_NO_SPARSE: Any = Event(author="").sparse_values
+_NO_SPARSE = Event.no_sparse
 
 
 def encode_texts(event: Event) -> tuple[Event, bytes] | None:
