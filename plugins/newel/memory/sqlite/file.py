@@ -145,7 +145,8 @@ def _within(connection: sqlite3.Connection, begin: str, work: Callable[[sqlite3.
 
 
 def _migrate(connection: sqlite3.Connection, path: str) -> None:
-    version = _version(connection, path)  # first of all, to leave another program's file unchanged
+    # First of all, to leave another program's file unchanged; in one transaction: another process may make the tables.
+    version = _within(connection, "BEGIN", lambda connection: _version(connection, path))
     connection.execute("PRAGMA journal_mode = WAL").fetchall()
     if version == VERSION:
         return

@@ -280,7 +280,11 @@ _REMEDIES = (
 
 
 def _migrate(connection: sqlite3.Connection, path: str, patience: float) -> None:
-    version = _version(connection, path)  # first of all, to leave another program's file unchanged
+    connection.execute("BEGIN")  # as of one moment: another process may be making the tables
+    try:
+        version = _version(connection, path)  # first of all, to leave another program's file unchanged
+    finally:
+        connection.execute("ROLLBACK")
     _write_ahead(connection, patience)
     if version == VERSION:
         return
