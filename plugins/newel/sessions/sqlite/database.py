@@ -82,6 +82,8 @@ class SqliteDatabase:
 
     def check_files(self) -> None:
         """Raise SessionError unless what a transaction has written will survive a crash; called within it."""
+        if self._writer is not None and self._place.is_unchanged:
+            return
         self._place.check()
         if self.path != MEMORY and self._writer is not None:  # else the companions may come and go
             self._place.written()

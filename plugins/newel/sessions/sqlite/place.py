@@ -26,6 +26,7 @@ class Place:
         #: Device and inode of the file that was opened first; None: none was.
         self._opened: _Identity = None
         self._companions: tuple[_Identity, ...] | None = None
+        self._paths = (path, *(path + name for name in _COMPANIONS))
 
     def opened(self) -> None:
         """Note that the file at the path is the store's."""
@@ -40,6 +41,22 @@ class Place:
     def closed(self) -> None:
         """Forget the companions: SQLite deletes them with the last connection."""
         self._companions = None
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the file and its companions are those that were noted. Quick: each commit asks twice."""
+        if self._companions is None:
+            return False
+        stat = os.stat
+        file, log, index = self._paths
+        try:
+            one, two, three = stat(file), stat(log), stat(index)
+        except OSError:
+            return False
+        return (one.st_dev, one.st_ino) == self._opened and self._companions == (
+            (two.st_dev, two.st_ino),
+            (three.st_dev, three.st_ino),
+        )
 
     def check(self) -> None:
         """Raise SessionError if the store's file is not at its path any more: what is written to it is lost."""

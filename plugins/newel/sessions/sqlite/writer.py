@@ -45,6 +45,8 @@ class SqliteWriter:
         self._queue: SimpleQueue[Outcome | None] = clockwork.Queue()
         self._gate = clockwork.RLock()
         self._thread: threading.Thread | None = None
+        #: The connection that waits for other writers for `_RETRY` only.
+        self._hurried: sqlite3.Connection | None = None
         self._closing = False
         #: Whether the process is about to fork: what cannot be committed at once is kept for after it.
         self._is_resting = False
@@ -185,7 +187,9 @@ class SqliteWriter:
         """Commit the writes in one transaction; False if another process is writing. Leaves out withdrawn ones."""
         try:
             with self.database.writing(_RETRY) as connection, self.database.explained("written"):
-                connection.execute(f"PRAGMA busy_timeout = {_RETRY * 1000:.0f}")
+                if connection is not self._hurried:
+                    connection.execute(f"PRAGMA busy_timeout = {_RETRY * 1000:.0f}")
+                    self._hurried = connection
                 try:
                     self._transact_within(connection, items)
                 except LogLostError:
