@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import json
 import logging
 import os
+import signal
 import socket
-from contextlib import suppress
+import sys
+import threading
+from collections.abc import Sequence
 from dataclasses import asdict
-from types import FrameType
+from multiprocessing.connection import Connection
 from typing import Any
 
 import uvicorn
 from pydantic import TypeAdapter
 
 from newel.server.application import Application, app
-from newel.server.operations.load import LOAD
+from newel.server.operations.listening import listen
+from newel.server.operations.server import Server, Worker
+from newel.server.operations.supervisor import DRAIN, HURRY, LISTENS, Supervisor
 from newel.server.operations.traffic import ACCESS
 from newel.server.options import Options
 from newel.server.security.deadlines import protocol
 from newel_compose import compose_once
-from newel_kernel import ConfigurationError, seam
+from newel_kernel import ConfigurationError, NewelError
 
-#: What the processes that uvicorn starts read.
+#: What the process that uvicorn starts again and again reads.
 _VARIABLE = "NEWEL_SERVER"
 #: What connections have to close, once their runs have ended.
 _CLOSE_SECONDS = 2
@@ -32,6 +36,8 @@ _FACTORY = f"{__name__}:from_environment"
 #: After how many new objects the garbage collector looks at them, and how seldom at the older ones. A request makes
 #: hundreds that end with it; with Python's own 700, half of a long session's turn went into looking at what is in use.
 _COLLECT = (20_000, 20, 20)
+#: How a process ends that could not start.
+_FAILED = 3
 
 
 def serve(
@@ -44,27 +50,102 @@ def serve(
     reload: bool = False,
 ) -> None:
     """Serve until a signal ends it. Runs that are under way then have `options.drain` seconds to end."""
-    settings = uvicorn_settings(options)
-    if workers == 1 and not reload:
-        served = app(agents_dir, session_service=sessions, distribution=distribution, options=options)
-        _log(options)
-        _collect_seldom()
-        Server(uvicorn.Config(served, lifespan="on", **settings), options).run()
-        return
-    uri = sessions or compose_once(distribution).distribution.services.get("session", "")
-    if workers > 1 and uri.partition(":")[0] in ("", "memory"):
-        raise ConfigurationError(
-            f"--workers {workers} needs sessions that processes can share, but these are in memory: give --sessions "
-            f"sqlite:///sessions.db or another store"
-        )
     given = {"agents_dir": agents_dir, "session_service": sessions, "distribution": distribution}
+    if reload:
+        if workers > 1:
+            raise ConfigurationError("--reload is for one process: leave out --workers")
+        _reloading(given, options)
+    elif workers > 1:
+        _check_shared(workers, sessions, distribution)
+        _several(workers, given, options)
+    else:
+        sockets = listen(options.host, options.port)
+        served = _made(given, options)
+        Server(_config(served, options), served.state, lambda: _announce(options, sockets)).run(sockets)
+
+
+def _several(workers: int, given: dict[str, Any], options: Options) -> None:
+    sockets = listen(options.host, options.port)
+    supervisor = Supervisor(
+        workers,
+        work,
+        (given, options, sockets),
+        drain=options.drain,
+        listens=lambda: _announce(options, sockets),
+    )
+    sig = supervisor.run()
+    if sig:
+        signal.raise_signal(sig)  # the process ends as one that serves by itself does
+    if supervisor.failure:
+        raise ConfigurationError(supervisor.failure)
+    sys.exit(_FAILED)
+
+
+def work(given: dict[str, Any], options: Options, sockets: Sequence[socket.socket], parent: Connection) -> None:
+    """Serve in a process that the supervisor has started."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        served = _made(given, options)
+    except NewelError as error:
+        parent.send_bytes(str(error).encode())
+        sys.exit(_FAILED)
+    server = Worker(_config(served, options), served.state, lambda: parent.send_bytes(LISTENS))
+    threading.Thread(target=_obey, args=(server, parent), name="newel-parent", daemon=True).start()
+    server.run([*sockets])
+
+
+def _obey(server: Worker, parent: Connection) -> None:
+    """Do what the parent says; without a parent, leave the port to the next one."""
+    told = {DRAIN: server.drain, HURRY: server.hurry}
+    try:
+        while True:
+            told[parent.recv_bytes()]()
+    except (EOFError, OSError):
+        server.leave_port()
+        server.drain()
+
+
+def _reloading(given: dict[str, Any], options: Options) -> None:
+    """Serve in a process that starts again when a file changes."""
+    settings = uvicorn_settings(options)
+    sockets = listen(options.host, options.port)
+    settings["port"] = sockets[0].getsockname()[1]
+    for one in sockets:
+        one.close()  # uvicorn opens it again
     os.environ[_VARIABLE] = json.dumps({**given, "options": asdict(options)})
-    if reload and os.path.isdir(agents_dir):
-        settings["reload_dirs"] = [agents_dir]
-    settings["timeout_graceful_shutdown"] = int(options.drain)  # uvicorn's own servers wait for the runs with it
-    settings["port"] = options.port or _free_port(options.host)
-    _announce(options, settings["port"])
-    uvicorn.run(_FACTORY, factory=True, workers=workers, reload=reload, **settings)
+    if os.path.isdir(given["agents_dir"]):
+        settings["reload_dirs"] = [given["agents_dir"]]
+    settings["timeout_graceful_shutdown"] = int(options.drain)  # uvicorn's own server waits for the runs with it
+    _announce(options, sockets, settings["port"])
+    uvicorn.run(_FACTORY, factory=True, reload=True, **settings)
+
+
+def from_environment() -> Application:
+    """The app of a process that uvicorn has started."""
+    given = json.loads(os.environ[_VARIABLE])
+    return _made(given, TypeAdapter(Options).validate_python(given.pop("options")))
+
+
+def _made(given: dict[str, Any], options: Options) -> Application:
+    """The app of this process, and its access log."""
+    _log(options)
+    served = app(options=options, **given)
+    if not served.state.apps.places() and not options.development:
+        raise ConfigurationError(
+            f"there are no agents in {given['agents_dir']!r}: each is a folder with an agent.py or a root_agent.yaml"
+        )
+    _collect_seldom()
+    return served
+
+
+def _collect_seldom() -> None:
+    """Have the garbage collector leave alone what the process has loaded, and look at requests seldom."""
+    gc.freeze()
+    gc.set_threshold(*_COLLECT)
+
+
+def _config(served: Application, options: Options) -> uvicorn.Config:
+    return uvicorn.Config(served, lifespan="on", **uvicorn_settings(options))
 
 
 def uvicorn_settings(options: Options) -> dict[str, Any]:
@@ -85,65 +166,14 @@ def uvicorn_settings(options: Options) -> dict[str, Any]:
     }
 
 
-def _free_port(host: str) -> int:
-    """A port that all processes will listen on."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as listening:
-        listening.bind((host, 0))
-        return int(listening.getsockname()[1])
-
-
-def from_environment() -> Application:
-    """The app of a process that uvicorn has started."""
-    given = json.loads(os.environ[_VARIABLE])
-    options = TypeAdapter(Options).validate_python(given.pop("options"))
-    _log(options)
-    _collect_seldom()
-    return app(given.pop("agents_dir"), options=options, **given)
-
-
-def _collect_seldom() -> None:
-    """Have the garbage collector leave alone what the process has loaded, and look at requests seldom."""
-    gc.freeze()
-    gc.set_threshold(*_COLLECT)
-
-
-class Server(uvicorn.Server):
-    """Says once where it is, with the token; a signal lets the runs end first."""
-
-    def __init__(self, config: uvicorn.Config, options: Options) -> None:
-        super().__init__(config)
-        self._options = options
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._draining: asyncio.Task[None] | None = None
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen."""
-        await super().startup(sockets)
-        self._loop = asyncio.get_running_loop()
-        addresses = [one.getsockname() for server in self.servers for one in server.sockets]
-        if addresses:
-            _announce(self._options, addresses[0][1])
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """The first signal: no new runs, and those under way have `drain` seconds; the second one ends them."""
-        if LOAD.draining or self._loop is None:
-            super().handle_exit(sig, frame)
-            return
-        LOAD.draining = True
-        self._loop.call_soon_threadsafe(self._drain, sig)
-
-    def _drain(self, sig: int) -> None:
-        self._draining = seam.spawn(self._drained(sig))
-
-    async def _drained(self, sig: int) -> None:
-        idle = asyncio.Event()
-        LOAD.on_idle = idle.set
-        if LOAD.runs:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self._options.drain):
-                    await idle.wait()
-        super().handle_exit(sig, None)
+def _check_shared(workers: int, sessions: str | None, distribution: str | None) -> None:
+    """Refuse several processes that would each have sessions of their own."""
+    uri = sessions or compose_once(distribution).distribution.services.get("session", "")
+    if uri.partition(":")[0] in ("", "memory"):
+        raise ConfigurationError(
+            f"--workers {workers} needs sessions that processes can share, but these are in memory: give --sessions "
+            f"sqlite:///sessions.db or another store"
+        )
 
 
 def _log(options: Options) -> None:
@@ -156,7 +186,8 @@ def _log(options: Options) -> None:
         ACCESS.propagate = False
 
 
-def _announce(options: Options, port: int) -> None:
+def _announce(options: Options, sockets: Sequence[socket.socket], port: int | None = None) -> None:
+    """Say where the server is, with the token: the command's output, which is in no log."""
     host = options.host if options.is_local and options.host != "::1" else "127.0.0.1"
     token = f"#token={options.guards.token}" if options.guards.token is not None else ""
-    print(f"http://{host}:{port}/{token}", flush=True)  # the command's output; it is in no log
+    print(f"http://{host}:{port or sockets[0].getsockname()[1]}/{token}", flush=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,9 @@ from newel.runs import Run
 from newel.runs.closing import Closing
 from newel.server.apps import Apps
 from newel.server.kinds import EventBus, Route, UserOf
+from newel.server.operations.load import DRAINING, LOAD, RETRY_AFTER
 from newel.server.options import Options
+from newel.server.refusals import Refusal
 from newel.server.settings import Settings
 from newel.server.wire import Wire
 from newel_compose import Composition
@@ -70,7 +73,9 @@ class State:
         return [one for one in served if self.options.builder or not one.builder]
 
     async def runner(self, app: str) -> Runner:
-        """The runner of an app, made when it is first used."""
+        """The runner of an app, made when it is first used. A server that is about to end begins no run."""
+        if LOAD.draining:
+            raise Refusal(503, DRAINING, {"retry-after": RETRY_AFTER})
         if (runner := self._runners.get(app)) is not None:
             return runner
         source = await self.apps.source(app)
@@ -106,6 +111,17 @@ class State:
         """The runs of a session that are under way in this process."""
         runner = self._runners.get(app_name)
         return runner.runs.of_session(user_id, session_id) if runner is not None else []
+
+    def runs(self) -> list[Run]:
+        """All runs that are under way in this process, whether or not anyone follows them."""
+        return [run for runner in self._runners.values() for run in runner.runs]
+
+    async def cancel_runs(self, seconds: float) -> None:
+        """Cancel all runs, and wait at most `seconds` for their ends."""
+        runs = self.runs()
+        for run in runs:
+            run.cancel()
+        await asyncio.gather(*(run.wait(seconds) for run in runs))
 
     def running(self) -> dict[str, tuple[int, int]]:
         """App -> its runs under way in this process, and those of them that wait for another run of their session."""

@@ -63,7 +63,7 @@ def server(tmp_path: Path) -> Iterator[tuple[int, int]]:
         finally:
             process.terminate()
             try:
-                assert process.wait(60) == 0
+                assert process.wait(60) == -signal.SIGTERM
             finally:
                 if process.poll() is None:
                     os.killpg(process.pid, signal.SIGKILL)

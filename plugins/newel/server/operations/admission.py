@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from newel.server.operations.load import LOAD
+from newel.server.operations.load import DRAINING, LOAD, RETRY_AFTER
 from newel.server.security.answers import refuse
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ class Admission:
         if scope["type"] == "lifespan" or scope["path"].removeprefix(scope.get("root_path", "")) not in RUNS:
             await self._app(scope, receive, send)
             return
-        if LOAD.draining:
-            await refuse(scope, send, 503, "the server is about to end: try again", [(b"retry-after", b"5")])
+        if LOAD.draining and not _follows(scope):
+            await refuse(scope, send, 503, DRAINING, [(b"retry-after", RETRY_AFTER.encode())])
             return
         if self._running >= self._most:
             text = f"{self._most} runs are under way: try again, or start the server with a larger --max-runs"
@@ -41,4 +41,9 @@ class Admission:
             await self._app(scope, receive, send)
         finally:
             self._running -= 1
-            LOAD.end()
+            LOAD.runs -= 1
+
+
+def _follows(scope: Scope) -> bool:
+    """Whether a request comes back to a run, and starts none."""
+    return any(name == b"last-event-id" for name, _ in scope["headers"])

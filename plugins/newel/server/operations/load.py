@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+
+#: What a client is told that asks for a run while the server is about to end, and when it may ask again.
+DRAINING = "the server is about to end: try again"
+RETRY_AFTER = "5"
 
 
 @dataclass(slots=True)
@@ -14,14 +17,6 @@ class Load:
     runs: int = 0
     #: Whether a signal has come: what runs may end, and nothing new begins.
     draining: bool = False
-    #: Called when the last run has ended, once the server is about to end.
-    on_idle: Callable[[], None] | None = None
-
-    def end(self) -> None:
-        """A run has ended."""
-        self.runs -= 1
-        if not self.runs and self.on_idle is not None:
-            self.on_idle()
 
 
 LOAD = Load()
