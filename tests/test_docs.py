@@ -65,6 +65,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     for name in ELSEWHERE:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SHIPPING_KEY", "key-123")  # a page sets it as well; here it is taken away again
+    monkeypatch.setenv("NEWEL_SERVER_TOKEN", "0123456789abcdef")
     monkeypatch.setattr(composer, "_composed", {})  # what was composed before knows nothing of a page's plugin
     before = set(sys.modules)
     yield

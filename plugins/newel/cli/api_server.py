@@ -10,6 +10,7 @@ import click
 from newel.cli.conversation import store_uri
 from newel.cli.server_guards import GUARD_OPTIONS, guards_of
 from newel.cli.startup import composition_of
+from newel.server.operations.prefix import checked_prefix
 from newel.server.options import Options
 from newel.server.security.guards import check_address, check_builder
 from newel.server.settings import Settings
@@ -50,6 +51,13 @@ def server_options(command: Function) -> Function:
         click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes that serve."),
         click.option("--distribution", metavar="NAME|FILE", help="The distribution; by default the current folder's."),
         click.option("--sessions", "--session_service_uri", "sessions", metavar="URI", help="Where sessions are kept."),
+        click.option(
+            "--url-prefix",
+            "--url_prefix",
+            default="",
+            metavar="/PATH",
+            help="The path below which a proxy shows the server, whether or not the proxy takes it off.",
+        ),
         click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="The port."),
         click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on."),
         click.argument("agents_dir", default="."),
@@ -86,6 +94,7 @@ def _start(
     development: bool,
     host: str,
     port: int,
+    url_prefix: str,
     sessions: str | None,
     distribution: str | None,
     workers: int,
@@ -108,6 +117,7 @@ def _start(
     options = Options(
         host=host,
         port=port,
+        url_prefix=checked_prefix(url_prefix),
         development=development,
         drain=drain,
         max_runs=max_runs,

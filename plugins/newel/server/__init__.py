@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from newel.server.kinds import UserOf as UserOf
     from newel.server.options import Options as Options
     from newel.server.refusals import Refusal as Refusal
+    from newel.server.security.guards import Guards as Guards
 
 _WHERE = {
     "BusBackend": "newel.server.kinds",
     "Call": "newel.server.calls",
     "EventBus": "newel.server.kinds",
+    "Guards": "newel.server.security.guards",
     "Options": "newel.server.options",
     "Refusal": "newel.server.refusals",
     "Route": "newel.server.kinds",
@@ -29,5 +31,5 @@ _WHERE = {
     "endpoint": "newel.server.calls",
 }
 
-__all__ = ["BusBackend", "Call", "EventBus", "Options", "Refusal", "Route", "UserOf", "app", "endpoint"]
+__all__ = ["BusBackend", "Call", "EventBus", "Guards", "Options", "Refusal", "Route", "UserOf", "app", "endpoint"]
 __getattr__, __dir__ = lazy_exports(__name__, _WHERE)

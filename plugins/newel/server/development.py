@@ -180,7 +180,6 @@ _TRACES = [
 _UI = [
     Route(name=name, path=path, load=load, development=True)
     for name, path, load in (
-        ("root", "/", deferred("newel.server.endpoints.ui", "root")),
         ("dev_ui", "/dev-ui", deferred("newel.server.endpoints.ui", "dev_ui")),
         ("dev_ui_index", "/dev-ui/", deferred("newel.server.endpoints.ui", "index")),
         ("dev_ui_config", "/dev-ui/config", deferred("newel.server.endpoints.ui", "ui_config")),

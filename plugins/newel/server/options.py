@@ -17,6 +17,8 @@ class Options:
     #: The address that the server listens on; empty if somebody else serves the app.
     host: str = ""
     port: int = 8000
+    #: The path below which a proxy shows the server, such as ``/agents``.
+    url_prefix: str = ""
     #: Whether the development routes are there, as with `newel web`.
     development: bool = False
     #: Whether agent files can be written, as with `newel web --builder`.

@@ -190,4 +190,4 @@ def _announce(options: Options, sockets: Sequence[socket.socket], port: int | No
     """Say where the server is, with the token: the command's output, which is in no log."""
     host = options.host if options.is_local and options.host != "::1" else "127.0.0.1"
     token = f"#token={options.guards.token}" if options.guards.token is not None else ""
-    print(f"http://{host}:{port or sockets[0].getsockname()[1]}/{token}", flush=True)
+    print(f"http://{host}:{port or sockets[0].getsockname()[1]}{options.url_prefix}/{token}", flush=True)

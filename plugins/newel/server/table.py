@@ -13,6 +13,7 @@ _VERSION = f"{_ARTIFACT}/versions/{{version_id}}"
 _RUN = f"{_SESSION}/runs/{{run_id}}"
 
 _SERVICE = [
+    Route(name="root", path="/", load=deferred("newel.server.endpoints.ui", "root")),
     Route(name="health", path="/health", load=deferred("newel.server.endpoints.service", "health")),
     Route(name="version", path="/version", load=deferred("newel.server.endpoints.service", "version")),
     Route(name="openapi", path="/openapi.json", load=deferred("newel.server.endpoints.documents", "openapi")),

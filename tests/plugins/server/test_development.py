@@ -194,5 +194,6 @@ def test_the_web_ui_is_served_where_there_is_one(serve: Serve, tmp_path: Path, m
 
 def test_an_api_server_has_none_of_it(serve: Serve) -> None:
     client = serve()
-    for path in ("/", "/dev-ui/", "/dev/apps/clerk/eval-sets", "/debug/trace/session/s", "/builder/app/clerk"):
+    assert client.get("/").headers["location"] == "/docs"
+    for path in ("/dev-ui/", "/dev/apps/clerk/eval-sets", "/debug/trace/session/s", "/builder/app/clerk"):
         assert client.get(path).status_code == 404

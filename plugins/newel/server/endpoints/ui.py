@@ -27,8 +27,8 @@ _HANDLER = re.compile(r'\son[a-z]+="([^"]+)"')
 
 @endpoint(media_type="text/html")
 async def root(call: Call) -> Response:
-    """Lead to the web UI."""
-    place = "/dev-ui/" if bundle() is not None else "/docs"
+    """Lead to the web UI, or to the page of documentation."""
+    place = "/dev-ui/" if call.server.options.development and bundle() is not None else "/docs"
     return RedirectResponse(f"{_prefix(call)}{place}", 307)
 
 
@@ -86,6 +86,7 @@ def bundle() -> Path | None:
 
 def _page() -> FileResponse:
     page = _file("index.html")
+    assert isinstance(page, FileResponse)
     page.headers["content-security-policy"] = _policy(Path(page.path).read_text(encoding="utf-8"))
     return page
 
@@ -98,12 +99,14 @@ def _policy(page: str) -> str:
     return policy(script_src=f"'self' 'wasm-unsafe-eval'{unsafe}{handlers}", font_src=f"'self' data: {_FONTS}")
 
 
-def _file(name: str) -> FileResponse:
+def _file(name: str) -> Response:
     folder = bundle()
     if folder is None:
         raise Refusal(404, "there is no web UI: pip install google-adk, whose bundle is served")
     file = (folder / name).resolve()
     if not file.is_relative_to(folder.resolve()) or not file.is_file():
+        if file.suffix == ".css":  # adk-web names one that its wheel does not have: without an error nothing is amiss
+            return Response(media_type=_TYPES[".css"])
         raise Refusal(404, "Not Found")
     media_type = _TYPES.get(file.suffix) or mimetypes.guess_type(file.name)[0] or "application/octet-stream"
     return FileResponse(file, media_type=media_type)

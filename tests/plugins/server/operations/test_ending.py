@@ -99,8 +99,8 @@ def test_a_signal_lets_the_runs_end_and_begins_none(start: Start, workers: int) 
             process.send_signal(signal.SIGTERM)
         _until(lambda: client.get("/ready").status_code == 503)
         time.sleep(0.3)
-        steer = f"{_SESSION}/b/steer"
-        for path, body in (("/run", message("b")), ("/run_sse", message("b")), (steer, {"newMessage": {"parts": []}})):
+        steer, remark = f"{_SESSION}/b/steer", {"newMessage": message("b")["newMessage"]}
+        for path, body in (("/run", message("b")), ("/run_sse", message("b")), (steer, remark)):
             refused = client.post(path, json=body)
             assert refused.status_code == 503, refused.text
             assert int(refused.headers["retry-after"]) > 0
