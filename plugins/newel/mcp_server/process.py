@@ -8,6 +8,7 @@ import uvicorn
 
 from newel.mcp_server.agent_server import AgentServer
 from newel.server.middleware import wrapped
+from newel.server.operations.listening import listen
 from newel.server.options import Options
 from newel.server.process import uvicorn_settings
 
@@ -16,10 +17,11 @@ _PATH = "/mcp"
 
 async def serve_http(server: AgentServer, options: Options) -> None:
     """Serve at ``/mcp``, within the API server's guards, until a signal ends it."""
-    await server.offers()
-    config = uvicorn.Config(wrapped(server.http_app(_PATH), options), lifespan="on", **uvicorn_settings(options))
     try:
-        await _Announcing(config, options.guards.token).serve()
+        await server.offers()
+        sockets = listen(options.host, options.port)
+        config = uvicorn.Config(wrapped(server.http_app(_PATH), options), lifespan="on", **uvicorn_settings(options))
+        await _Announcing(config, options.guards.token).serve(sockets)
     finally:
         await server.close()
 

@@ -96,6 +96,7 @@ def _said(folder: Path, *args: str) -> tuple[int, str]:
         (("serve", "crier", "--model", "nothing-known"), "unknown model 'nothing-known'"),
         (("serve", "crier", "--state-key", "short"), "at least 32 characters"),
         (("serve", "crier", "--http", "--host", "0.0.0.0", "--no-token"), "--no-token is for this machine only"),
+        (("serve", "crier", "--http", "--host", "192.0.2.1"), "give an address of this machine by --host"),
     ],
 )
 def test_wrong_inputs(folder: Path, args: tuple[str, ...], text: str) -> None:
