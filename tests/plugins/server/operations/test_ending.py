@@ -90,9 +90,9 @@ def test_a_signal_lets_the_runs_end_and_begins_none(start: Start, workers: int) 
     assert len(token) >= 32
     with client_of(base, token) as client:
         sessions(client, "b", "c")
-        with client.stream("POST", "/run_sse", json=message("c", "3", onDisconnect="detach")):
+        with client.stream("POST", "/run_sse", json=message("c", "6", onDisconnect="detach")):
             _until(lambda: client.get(f"{_SESSION}/c").json()["events"])
-        thread, answers = _in_flight(client, "a", "3")
+        thread, answers = _in_flight(client, "a", "6")
         if workers > 1:  # as systemd and a terminal do: every process gets it
             os.killpg(process.pid, signal.SIGTERM)
         else:
@@ -110,8 +110,8 @@ def test_a_signal_lets_the_runs_end_and_begins_none(start: Start, workers: int) 
     assert "late" in answers[0].text
     assert process.wait(60) == -signal.SIGTERM
     _until(lambda: not _running(process.pid))
-    _goes_on(start, "a", "3", "late")
-    _goes_on(start, "c", "3", "late")
+    _goes_on(start, "a", "6", "late")
+    _goes_on(start, "c", "6", "late")
 
 
 @pytest.mark.parametrize("workers", [1, 2])
