@@ -76,16 +76,17 @@ class OpenAPIToolset(BaseToolset):
         self._tools = {name: RestApiTool.of(self._api, entry, name) for name, entry in _named(self._api.document)}
         #: Name -> what is wrong with the operation, or None.
         self._checked: dict[str, str | None] = {}
-        if isinstance(tool_filter, Sequence) and not isinstance(tool_filter, str):
-            self._expect(tool_filter)
+        self._expect(tool_filter)
 
     @property
     def __newel_origin__(self) -> str:
         """The document."""
         return f"{super().__newel_origin__} of {self._api.document.title!r}"
 
-    def _expect(self, names: Sequence[str]) -> None:
+    def _expect(self, names: ToolFilter) -> None:
         """Raise DocumentError for names in the filter that no operation has."""
+        if not isinstance(names, Sequence) or isinstance(names, str):
+            return
         if unknown := [name for name in names if name not in self._tools]:
             known = ", ".join(list(self._tools)[:50])
             raise DocumentError(

@@ -78,19 +78,11 @@ def outgoing(
     _report_unknown(config, report)
     media = Media(capable.media, capable.result_media)
     history = conversions.of(request.contents, lambda: Messages(media, report), model)
-    messages = history.finish()
-    tools = tools_of(config, Names(), report)
+    tools, output = _tools(config, capable, history, report)
     deferral = request.stash.get(DEFERRAL, None) if capable.tool_search else None
     fit = Fit(frozenset(tool["name"] for tool in tools.declared) if deferral is not None else None)
-    if history.has_searches:
-        messages = fit.messages(messages)
-    output = output_of(config, capable, report)
+    messages = fit.messages(history.finish()) if history.has_searches else history.finish()
     thinking = for_history(thinking_of(config, capable, report), messages, report)
-    if output.tool is not None:
-        tools.declared.append(output.tool)
-        is_free = len(tools.declared) > 1 and tools.choice != {"type": "none"}
-        tools.choice = {"type": "any"} if is_free else {"type": "tool", "name": TOOL}
-    tools.cover(history.called)
     if deferral is not None:
         defer(tools, deferral, history.referenced)
     if thinking.on and tools.choice is not None and tools.choice["type"] in ("any", "tool"):
@@ -110,6 +102,20 @@ def outgoing(
     }
     mark(body, request)
     return Outgoing(body, tools, output, history, fit)
+
+
+def _tools(
+    config: GenerateContentConfig, capable: ModelCapabilities, history: Messages, report: Report
+) -> tuple[Tools, Output]:
+    """The tools, that of a structured answer among them, and the form of the answer."""
+    tools = tools_of(config, Names(), report)
+    output = output_of(config, capable, report)
+    if output.tool is not None:
+        tools.declared.append(output.tool)
+        is_free = len(tools.declared) > 1 and tools.choice != {"type": "none"}
+        tools.choice = {"type": "any"} if is_free else {"type": "tool", "name": TOOL}
+    tools.cover(history.called)
+    return tools, output
 
 
 def _report_unknown(config: GenerateContentConfig, report: Report) -> None:
