@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from newel.files.allow_list import AppCode
-from newel.files.apps import load_file
 from newel.files.projects import importable
 from newel_compose import Composition, describe_error
 from newel_kernel import BaseAgent, ConfigurationError, NewelError, did_you_mean
+from newel_types import deferred
 
+# The compiler of agent files, a third of what the server imports: agents in Python do without it.
+_load_file = deferred("newel.files.apps", "load_file")
 _FILES = tuple(f"{name}{suffix}" for name in ("app", "root_agent", "agent") for suffix in (".yaml", ".yml"))
 _SUFFIXES = (".yaml", ".yml")
 _ATTRIBUTES = ("app", "root_agent")
@@ -78,7 +80,7 @@ def _nearby(path: Path) -> list[str]:
 
 
 def _from_file(path: Path, composition: Composition) -> AgentSource:
-    return _as_source(load_file(path, composition), str(path))
+    return _as_source(_load_file()(path, composition), str(path))
 
 
 def _from_folder(folder: Path, composition: Composition) -> AgentSource:
