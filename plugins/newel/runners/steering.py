@@ -20,6 +20,7 @@ from newel_kernel import (
     NewelError,
     RunConfig,
     Session,
+    StaleSessionError,
     received,
 )
 
@@ -77,6 +78,10 @@ class Steering:
                 if begun:
                     raise
                 raise _BusyError from error
+            except StaleSessionError as error:
+                if begun or getattr(error.event, "author", "") != "user":
+                    raise
+                raise _BusyError from error  # a run of another process came and went: the message is not stored
 
     async def _is_busy(self) -> bool:
         """Whether a run has the session, in this process or in another one."""

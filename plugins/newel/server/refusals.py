@@ -11,7 +11,7 @@ from pydantic_core import to_json
 from starlette.responses import Response
 
 from newel.claims import SessionBusyError
-from newel_kernel import AlreadyExistsError, SessionNotFoundError, seam
+from newel_kernel import AlreadyExistsError, SessionNotFoundError, StaleSessionError, seam
 
 JSON = "application/json"
 _log = logging.getLogger("newel.server")
@@ -45,6 +45,8 @@ def refusal_of(error: Exception) -> Refusal | None:
         return Refusal(404, "Session not found")
     if isinstance(error, AlreadyExistsError):
         return Refusal(409, "Session already exists")
+    if isinstance(error, StaleSessionError):
+        return Refusal(409, "A run of another process has changed the session: try again")
     if isinstance(error, SessionBusyError):
         return Refusal(409, "The session has a run under way")
     return None

@@ -19,7 +19,7 @@ from newel.models import BaseLlm, LlmRequest, LlmResponse
 from newel.runners import Runner
 from newel.sessions import BaseSessionService, InMemorySessionService
 from newel.sessions.sqlite import SqliteSessionService
-from newel_kernel import ConfigurationError, Event
+from newel_kernel import ConfigurationError, Event, StaleSessionError
 from newel_types import Content, FunctionCall, Part
 
 #: How many interleavings are tried.
@@ -182,6 +182,40 @@ async def _interleaved(seed: int, stores: list[BaseSessionService]) -> None:
     for earlier, later in pairwise(model.shown):
         assert later[: len(earlier)] == earlier, (seed, "the beginning of a prompt changed")
     assert session.events[-1].author == "a"
+
+
+def test_a_message_waits_for_a_run_of_another_process_that_came_and_went_before_it_was_stored(tmp_path: Path) -> None:
+    async def run() -> None:
+        other = SqliteSessionService(str(tmp_path / "s.db"))
+        quicker = Runner(app_name="a", agent=LlmAgent(name="a", model="echo:"), session_service=other)
+
+        class Late(SqliteSessionService):
+            waits = True
+
+            async def append_event(self, session: Any, event: Event) -> Event:
+                if self.waits:
+                    self.waits = False
+                    async for _ in quicker.run_async(**WHERE, new_message="first"):
+                        pass
+                    error = StaleSessionError("another process appended")  # as a store says it
+                    error.event = event
+                    raise error
+                return await super().append_event(session, event)
+
+        late = Late(str(tmp_path / "s.db"))
+        runner = Runner(app_name="a", agent=LlmAgent(name="a", model="echo:"), session_service=late)
+        await other.create_session(app_name="a", **WHERE)
+        async for _ in runner.steer(**WHERE, new_message="second"):
+            pass
+        session = await other.get_session(app_name="a", **WHERE)
+        assert session is not None
+        said = [text for text in _texts(session.events) if text in ("first", "second")]
+        assert said == ["first", "second"]
+        assert session.events[-1].author == "a"
+        await late.close()
+        await other.close()
+
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
