@@ -116,7 +116,10 @@ def bodies(operation: dict[str, Any], values: Values) -> st.SearchStrategy[tuple
     """Bodies, and whether they fit: as described, and some that are spoilt."""
     if "requestBody" not in operation:
         return st.just((None, True))
-    schema = operation["requestBody"]["content"]["application/json"]["schema"]
+    content = operation["requestBody"]["content"]
+    if "application/json" not in content:  # a form with files: what is JSON does not fit
+        return st.tuples(JSON, st.just(False))
+    schema = content["application/json"]["schema"]
     fitting = values.of(schema).map(lambda body: body | BODY if isinstance(body, dict) and "appName" in body else body)
     spoilt = st.tuples(fitting, TEXTS, JSON).map(
         lambda parts: {**parts[0], parts[1]: parts[2]} if isinstance(parts[0], dict) else parts[2]
