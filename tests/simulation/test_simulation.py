@@ -49,6 +49,7 @@ FOUND = [
     ("cancelling is not heard", "sqlite", 3),
     ("cancelling is not heard", "postgres", 37),
     ("locked rows keep their worker", "postgres", 82),
+    ("no lock timeout", "postgres", 30),
     ("no version check", "sqlite", 1),
     ("no version check", "postgres", 1),
     ("every owner counts as dead", "sqlite", 1),
