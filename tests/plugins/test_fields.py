@@ -6,9 +6,11 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import textwrap
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
@@ -88,6 +90,50 @@ def test_every_field_is_read(room: str) -> None:
         if name not in read() and f"{one.__qualname__}.{name}" not in FOR_OTHERS
     ]
     assert unread == []
+
+
+#: Arguments that constructors take for others' sake, each with why.
+FOR_CALLERS = {
+    "RestApiTool.should_parse_operation": "the operation is read when it is first needed",
+    "CountEvaluator.eval_metric": "every metric's class takes it",
+    "ResponseHeaders.options": "every layer of the server takes them",
+}
+
+
+def unread_arguments(one: type[Any]) -> list[str]:
+    """The arguments of the class's own constructor that its code never reads."""
+    try:
+        function = ast.parse(textwrap.dedent(inspect.getsource(vars(one)["__init__"]))).body[0]
+    except (KeyError, TypeError, OSError):  # none of its own, or one that was generated
+        return []
+    assert isinstance(function, ast.FunctionDef)
+    if isinstance(function.body[-1], ast.Raise):
+        return []
+    read = {name.id for line in function.body for name in ast.walk(line) if isinstance(name, ast.Name)}
+    given = [*function.args.posonlyargs, *function.args.args[1:], *function.args.kwonlyargs]
+    return [f"{one.__qualname__}.{argument.arg}" for argument in given if argument.arg not in read]
+
+
+def test_every_argument_of_a_constructor_is_read() -> None:
+    seen: set[type[Any]] = set()
+    for package in (newel, newel_kernel):
+        for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            try:
+                module = importlib.import_module(info.name)
+            except ImportError:  # of an optional SDK
+                continue
+            classes_of = [one for _, one in inspect.getmembers(module, inspect.isclass)]
+            seen |= {one for one in classes_of if one.__module__ == module.__name__}
+    assert len(seen) > 1000
+    assert {name for one in seen for name in unread_arguments(one)} == FOR_CALLERS.keys()
+
+
+def test_an_argument_that_nobody_reads_is_found() -> None:
+    class Careless:
+        def __init__(self, read: int, *, unread: int = 0) -> None:
+            self.read = read
+
+    assert unread_arguments(Careless) == [f"{Careless.__qualname__}.unread"]
 
 
 def test_a_field_that_nobody_reads_is_found() -> None:

@@ -37,7 +37,7 @@ from newel_kernel import (
     freeze_event,
     seam,
 )
-from newel_types import deep_copy
+from newel_types import deep_copy, well_formed
 
 Scope = Json
 
@@ -62,6 +62,7 @@ class InMemorySessionService(SessionStore):
         check_names(app_name, user_id, key)
         initial = None
         if state:
+            state = well_formed(state)
             check_keys(state, subject := f"the state of session {brief(key)!r}")
             initial = StateChange.initial(state, subject)
         users = self.sessions.setdefault(app_name, {}).setdefault(user_id, {})

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from newel.sessions import InMemorySessionService, SqliteSessionService
 from newel.sessions.stored.encoding import encode_any
 from newel.sessions.stored.texts import decode_texts, encode_texts
 from newel_kernel import Event, EventActions, SessionError
@@ -121,3 +124,17 @@ def test_what_is_no_text_is_refused_by_the_general_way(field: str) -> None:
     with pytest.raises(SessionError):
         encode_any(event)
     assert encode_texts(Event(author="a", content=Content(parts=[Part(text="\ud800")]))) is None
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_half_a_character_in_the_state_of_a_new_session_is_replaced(kind: str, tmp_path: Path) -> None:
+    store: Any = InMemorySessionService() if kind == "memory" else SqliteSessionService(str(tmp_path / "s.db"))
+
+    async def main() -> dict[str, Any]:
+        state = {"k": ["x\ud800y"], "user:\udc00": "ü"}
+        made = await store.create_session(app_name="a", user_id="u", session_id="s", state=state)
+        found = await store.get_session(app_name="a", user_id="u", session_id="s")
+        assert dict(made.state) == dict(found.state)
+        return dict(found.state)
+
+    assert asyncio.run(main()) == {"k": ["x\ufffdy"], "user:\ufffd": "ü"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from newel.models.kinds import Attempt, ModelPolicy
 from newel_kernel import LlmResponse, hookimpl
+from newel_types import FinishReason
 
 UNKNOWN_ERROR = "UNKNOWN_ERROR"
 
@@ -23,7 +24,7 @@ class _Said:
 def _whole(said: _Said, response: LlmResponse) -> LlmResponse | None:
     if says(response):
         said.content = True
-        return response
+        return _explained(response)
     said.empty = response
     return None
 
@@ -32,6 +33,16 @@ def _chunk(said: _Said, response: LlmResponse) -> LlmResponse:
     if not said.content:
         said.content = says(response)
     return response
+
+
+def _explained(response: LlmResponse) -> LlmResponse:
+    """Thoughts alone that the service stopped are an error: the user would see nothing, and not why."""
+    reason, parts = response.finish_reason, response.content.parts or () if response.content is not None else ()
+    if reason in (None, FinishReason.STOP) or response.error_code or any(not part.thought for part in parts):
+        return response
+    code = str(getattr(reason, "value", reason))
+    message = response.error_message or f"the answer is cut: the service stopped it ({code})"
+    return response.model_copy(update={"error_code": code, "error_message": message})
 
 
 def _end(said: _Said) -> LlmResponse | None:

@@ -46,6 +46,7 @@ from newel_kernel import (
     brief,
     seam,
 )
+from newel_types import well_formed
 
 
 class StoredSessionService(Leasing, SharedSessionStore):
@@ -73,8 +74,9 @@ class StoredSessionService(Leasing, SharedSessionStore):
         """A new session, durable."""
         key = _new_key(app_name, user_id, session_id)
         subject = f"the state of session {brief(key.id)!r}"
-        check_keys(state or {}, subject)
-        create = Create(key, seam.clock(), StateChange.initial(state or {}, subject))
+        state = well_formed(state or {})
+        check_keys(state, subject)
+        create = Create(key, seam.clock(), StateChange.initial(state, subject))
         row, merged = await self._database.commit(create)
         self._reader.logs.keep(key, EventLog((), row.number))
         return view_of(key, row, merged, [])

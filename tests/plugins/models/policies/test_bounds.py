@@ -115,6 +115,20 @@ async def only_counts() -> Any:
     yield LlmResponse(usage_metadata=GenerateContentResponseUsageMetadata(prompt_token_count=3))
 
 
+@pytest.mark.parametrize("streamed", [False, True])
+def test_thoughts_alone_that_the_service_stopped_are_an_error(chat: Chat, streamed: bool) -> None:
+    async def thinking() -> Any:
+        content = Content(role="model", parts=[Part(text="hm", thought=True)])
+        if streamed:
+            yield LlmResponse(content=content, partial=True)
+        yield LlmResponse(content=content, finish_reason=FinishReason.MAX_TOKENS)
+
+    event = chat(thinking).say("tea", **({"run_config": STREAMED} if streamed else {}))[-1]
+    assert event.error_code == "MAX_TOKENS"
+    assert "the answer is cut" in (event.error_message or "")
+    assert event.content is not None  # what was thought is kept
+
+
 @pytest.mark.parametrize("answers", [nothing_at_all, an_empty_response, no_parts, only_counts])
 def test_a_model_that_says_nothing_leaves_an_error(chat: Chat, answers: Answers) -> None:
     one = chat(answers)
