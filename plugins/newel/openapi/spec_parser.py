@@ -41,8 +41,8 @@ class OpenApiSpecParser:
         return [self._parsed(document, entry, servers, security) for entry in document.entries()]
 
     def _parsed(self, document: Document, entry: Entry, servers: Servers, security: Security) -> ParsedOperation:
-        shared = entry.shared.get("parameters") or []
-        operation = {**entry.operation, "parameters": [*shared, *(entry.operation.get("parameters") or [])]}
+        listed = [one for owner in (entry.shared, entry.operation) for one in _listed(owner, entry.place)]
+        operation = {**entry.operation, "parameters": listed}
         operation.setdefault("operationId", name_of(entry))
         operation.setdefault("security", document.root.get("security", []))
         parser = OperationParser(
@@ -129,7 +129,7 @@ class OperationParser:
 
     def _arguments(self) -> Arguments:
         document = Document(self.document)
-        listed = [document.resolved(one, "a parameter") for one in self._operation.get("parameters") or ()]
+        listed = [document.resolved(one, "a parameter") for one in _listed(self._operation, "the operation")]
         path = "".join(f"/{{{one.get('name')}}}" for one in listed if one.get("in") == "path") or "/"
         operation = read_operation(document, Entry("POST", path, self._operation, {}), frozenset())
         return Arguments(document, Schemas(document), operation, preserve=self._preserve)
@@ -150,6 +150,14 @@ def snake_to_lower_camel(snake_case_string: str) -> str:
     """``pet_name`` as ``petName``."""
     first, *others = snake_case_string.split("_")
     return first + "".join(word.capitalize() for word in others)
+
+
+def _listed(owner: Json, place: str) -> list[Any]:
+    """The parameters that an operation or a path describes."""
+    listed = owner.get("parameters") or []
+    if not isinstance(listed, list):
+        raise DocumentError(f"{place}: `parameters` must be a list")
+    return listed
 
 
 def _parameter(one: Any) -> ApiParameter:

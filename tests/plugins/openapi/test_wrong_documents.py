@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newel.openapi import DocumentError, OpenAPIToolset
+from newel.openapi import DocumentError, OpenAPIToolset, RestApiTool
+from newel.tools.openapi_tool.openapi_spec_parser import OpenApiSpecParser, OperationParser, ParsedOperation
 
 HEAD = "openapi: 3.0.0\ninfo: {title: T, version: '1'}\nservers: [{url: https://api.example}]\n"
 ONE = HEAD + "paths: {/a: {get: {operationId: op, responses: {200: {description: ok}}}}}\n"
@@ -203,3 +204,23 @@ def test_whatever_an_operation_holds_is_read_or_left_out(operation: Any, schema:
     )
     for tool in asyncio.run(toolset.get_tools()):
         assert tool._get_declaration() is not None
+
+
+@settings(max_examples=400, deadline=None)
+@given(PLAIN, PLAIN, PLAIN)
+def test_whatever_an_operation_holds_is_parsed_by_itself_or_refused(operation: Any, shared: Any, schema: Any) -> None:
+    """Nothing but a DocumentError comes out of the parsers, and what they parse is a tool."""
+    path = {"parameters": shared, "get": {"operationId": "op", **(operation if isinstance(operation, dict) else {})}}
+    document = {
+        "openapi": "3.0.0",
+        "servers": [{"url": "https://api.example"}],
+        "paths": {"/a": path},
+        "components": {"schemas": {"A": schema}},
+    }
+    try:
+        for one in OpenApiSpecParser().parse(document):
+            kept = ParsedOperation.model_validate_json(one.model_dump_json(by_alias=True))
+            assert RestApiTool.from_parsed_operation(kept)._get_declaration() is not None
+            assert OperationParser(kept.operation, document=kept.document).get_json_schema()["type"] == "object"
+    except DocumentError:
+        return
