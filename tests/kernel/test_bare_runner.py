@@ -23,6 +23,7 @@ from newel_kernel import (
     InvocationContext,
     Message,
     Observer,
+    Prologue,
     ReadonlyContext,
     RequestProcessor,
     RunConfig,
@@ -34,9 +35,10 @@ from newel_kernel import (
     TurnPolicy,
     open_session,
 )
-from newel_types import Content, Part
+from newel_types import Content, FunctionResponse, Part
 
 WHERE = {"user_id": "ada", "session_id": "s1"}
+ANSWER = Part(function_response=FunctionResponse(id="call", name="brew", response={"result": "tea"}))
 
 
 class Shelf:
@@ -288,6 +290,21 @@ def test_where_nobody_answers_only_the_epilogues_run() -> None:
     assert say(runner) == []
     assert texts(stored(runner)) == [("user", "tea"), ("clerk", "closed: None")]
     assert agent.seen == []
+
+
+@pytest.mark.parametrize(("message", "continues"), [("tea", False), (ANSWER, True)], ids=["new", "an answer"])
+def test_stages_for_continuations_run_only_in_a_run_that_continues_something(message: Any, *, continues: bool) -> None:
+    ran: list[str] = []
+    runner = make(
+        clerk(reply("here you are")),
+        Prologue(name="p", run=lambda ctx: ran.append("prologue")),
+        Prologue(name="rare", run=lambda ctx: ran.append("rare prologue"), on_continuation=True),
+        Epilogue(name="e", run=lambda ctx, error: ran.append("epilogue")),
+        Epilogue(name="rare", run=lambda ctx, error: ran.append("rare epilogue"), on_continuation=True),
+    )
+    say(runner, message)
+    rare = ["prologue", "rare prologue", "epilogue", "rare epilogue"]
+    assert ran == (rare if continues else ["prologue", "epilogue"])
 
 
 @pytest.mark.parametrize("how", ["left", "failed"])

@@ -101,6 +101,8 @@ class Prologue(Stage):
     run: Callable[[InvocationContext], Events | None]
     #: Whether it runs after the hooks have seen the message, and not before.
     follows: bool = False
+    #: Whether, before the hooks, it runs only in a run that continues something (see InvocationContext.continues).
+    on_continuation: bool = False
 
     @property
     def phase(self) -> int:
@@ -120,6 +122,8 @@ class Epilogue(Stage):
     run: Callable[[InvocationContext, BaseException | None], Events | None]
     #: Whether it only runs if something ended the invocation before its end: an error, a cancellation, the caller.
     on_failure: bool = False
+    #: Whether, after an invocation that ended by itself, it runs only if the run continued something.
+    on_continuation: bool = False
 
 
 def _begin(ctx: InvocationContext, turn: Turn, invocation_id: str | None) -> None:
@@ -192,10 +196,14 @@ class Chains:
     #: Who may run a session.
     gate: SessionGate = field(init=False)
     prologues: tuple[Prologue, ...] = field(init=False)
+    #: Of these, those of a run that continues nothing.
+    fresh_prologues: tuple[Prologue, ...] = field(init=False)
     late_prologues: tuple[Prologue, ...] = field(init=False)
     epilogues: tuple[Epilogue, ...] = field(init=False)
     #: Those that run after an invocation that ended by itself.
     regular_epilogues: tuple[Epilogue, ...] = field(init=False)
+    #: Of these, those of a run that continued nothing.
+    fresh_epilogues: tuple[Epilogue, ...] = field(init=False)
     observers: tuple[Observer, ...] = field(init=False)
     #: The copies that `for_app` made, by the request steps that they keep.
     _for_apps: dict[tuple[RequestProcessor, ...], Self] = field(
@@ -206,6 +214,8 @@ class Chains:
         call: ToolCall = _run_tool
         for policy in reversed(self.tool_chain):
             call = policy.wrap(call)
+        early = [one for one in self.registry.all(Prologue) if not one.follows]
+        regular = [one for one in self.registry.all(Epilogue) if not one.on_failure]
         derived: Json = {
             "request_steps": self._steps(),
             "call_tool": call,
@@ -213,10 +223,12 @@ class Chains:
             "models_hooked": any("_model_" in hook for hook in self.hooks),
             "turns": next((p for p in self.registry.all(TurnPolicy) if p.name == "turns"), _DEFAULT_TURNS),
             "gate": next(iter(self.registry.all(SessionGate)), _DEFAULT_GATE),
-            "prologues": tuple(one for one in self.registry.all(Prologue) if not one.follows),
+            "prologues": tuple(early),
+            "fresh_prologues": tuple(one for one in early if not one.on_continuation),
             "late_prologues": tuple(one for one in self.registry.all(Prologue) if one.follows),
             "epilogues": tuple(self.registry.all(Epilogue)),
-            "regular_epilogues": tuple(one for one in self.registry.all(Epilogue) if not one.on_failure),
+            "regular_epilogues": tuple(regular),
+            "fresh_epilogues": tuple(one for one in regular if not one.on_continuation),
             "observers": tuple(self.registry.all(Observer)),
         }
         for name, value in derived.items():

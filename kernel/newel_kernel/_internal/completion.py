@@ -50,7 +50,8 @@ async def _keep_results(ctx: InvocationContext, error: StaleSessionError) -> Non
 async def epilogues(ctx: InvocationContext, error: BaseException | None) -> None:
     """Run the epilogues and commit what they report."""
     chains = ctx.composition
-    for epilogue in chains.regular_epilogues if error is None else chains.epilogues:
+    regular = chains.regular_epilogues if ctx.continues else chains.fresh_epilogues
+    for epilogue in regular if error is None else chains.epilogues:
         try:
             if (events := epilogue.run(ctx, error)) is not None:  # else a plain function has run
                 for event in await events or ():

@@ -61,7 +61,8 @@ async def _messages(ctx: InvocationContext, turn: Turn, amid: bool) -> list[Even
     """The events of the message, as plugins have changed it."""
     assert ctx.user_content is not None
     chains = ctx.composition
-    for prologue in () if amid else chains.prologues:
+    prologues = chains.prologues if ctx.continues else chains.fresh_prologues
+    for prologue in () if amid else prologues:
         if (events := prologue.run(ctx)) is not None:  # else a plain function has run
             await _commit(ctx, events)
     if "on_user_message_callback" in chains.hooks:
@@ -74,6 +75,7 @@ async def _messages(ctx: InvocationContext, turn: Turn, amid: bool) -> list[Even
             await _commit(ctx, events)
     if ctx.user_content is not turn.content:
         turn = turn.log.turn(ctx.user_content)
+        ctx.continues = ctx.continues or bool(turn.answered)
     return chains.turns.messages(ctx, turn)
 
 

@@ -158,14 +158,11 @@ class Runner:
         failure: BaseException | None = None
         try:
             ctx, turn = self._enter(session, config, message)
-            messages: list[Event] = []
-            if message.content is not None or message.state_delta:
-                messages = await receive(ctx, turn, message.state_delta)
+            says = message.content is not None or message.state_delta
+            messages = await receive(ctx, turn, message.state_delta) if says else []
             for event in messages if message.yielded else ():
                 yield event
-            is_new = mode is None and not ctx.resumed and not turn.answered and ctx.user_content is turn.content
-            ctx.continues = not is_new
-            del turn, messages  # a run keeps nothing that it needs no more: many may run at once
+            del turn, message, messages  # a run keeps nothing that it needs no more: many may run at once
             agent = self.composition.turns.agent(ctx)
             if agent is None:  # a crash may have prevented the epilogues
                 await epilogues(ctx, None)
@@ -202,6 +199,7 @@ class Runner:
             ctx.mode = message.mode
             ctx.mode.enter(ctx)
         self.composition.turns.enter(ctx, turn, message.invocation_id)
+        ctx.continues = message.mode is not None or ctx.resumed or bool(turn.answered)
         return ctx, turn
 
     async def _end(self, admission: Admission, ctx: InvocationContext | None, error: BaseException | None) -> None:

@@ -108,7 +108,7 @@ def register_settings() -> type[BaseModel]:
 @hookimpl
 def register_prologues(settings: Mapping[str, Settings]) -> list[Prologue]:
     """The prologue `auth`."""
-    return [] if settings["auth"].recorded else [Prologue(name="auth", run=receive)]
+    return [] if settings["auth"].recorded else [Prologue(name="auth", run=receive, on_continuation=True)]
 
 
 @hookimpl

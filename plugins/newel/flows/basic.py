@@ -58,7 +58,7 @@ def for_agent(agent: LlmAgent) -> RequestStep:
         if ctx.mode is not None:
             live.configure(ctx, request)
         else:
-            for setting in ctx.run_config.model_fields_set & _LIVE:
+            for setting in _LIVE.intersection(ctx.run_config.__pydantic_fields_set__):
                 if (value := getattr(ctx.run_config, setting)) is not None:
                     setattr(request.stash[LIVE_CONFIG], setting, deep_copy(value))
 

@@ -49,13 +49,11 @@ class History:
         "_reading",
         "_scope",
         "_settled",
-        "_voices",
         "untold",
     )
 
     def __init__(self, agent_name: str, branch: str | None, scope: str | None, reading: Reading = _PLAIN) -> None:
         self._agent = agent_name
-        self._voices = ("user", agent_name)
         self._branch = branch
         self._scope = scope
         self._reading = reading
@@ -114,7 +112,7 @@ class History:
             or not parts
             or len(parts) != 1
             or not content.role
-            or event.author not in self._voices
+            or (event.author != self._agent and event.author != "user")
             or event.touched_actions is not None
             or event.branch
             or event.partial

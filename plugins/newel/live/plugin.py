@@ -56,7 +56,7 @@ def _close(ctx: InvocationContext, _error: BaseException | None) -> Coroutine[An
 @hookimpl
 def register_epilogues() -> list[Epilogue]:
     """Save what a live run leaves, however it ended."""
-    return [Epilogue(name="live", run=_close)]
+    return [Epilogue(name="live", run=_close, on_continuation=True)]
 
 
 @hookimpl

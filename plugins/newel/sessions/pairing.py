@@ -7,6 +7,8 @@ from itertools import chain
 
 from newel_kernel import Event, PairingError, brief, response_ids
 
+_NO_ID = {None}
+
 
 def check_pairing(events: Sequence[Event], event: Event, coming: Sequence[Event] = ()) -> None:
     """Raise PairingError if an agent's `event` holds a result of a call that the session does not have.
@@ -17,9 +19,7 @@ def check_pairing(events: Sequence[Event], event: Event, coming: Sequence[Event]
     """
     if event.content is None or event.author == "user":
         return
-    if not (answered := response_ids(event.content)):
-        return
-    if not (missing := {one for one in answered if one is not None}):
+    if not (answered := response_ids(event.content)) or not (missing := {*answered} - _NO_ID):
         return
     for past in chain(reversed(coming), reversed(events)):
         for part in (past.content.parts or ()) if past.content is not None else ():

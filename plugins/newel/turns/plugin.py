@@ -47,4 +47,4 @@ def register_turn_policies() -> list[TurnPolicy]:
 @hookimpl
 def register_epilogues() -> list[Epilogue]:
     """The epilogue `turns`."""
-    return [Epilogue(name="turns", run=leave)]
+    return [Epilogue(name="turns", run=leave, on_continuation=True)]
