@@ -103,7 +103,7 @@ def is_app(folder: Path) -> bool:
     if any(map(isfile, (f"{folder}/{name}" for name in _ENTRIES))):
         return True
     package = folder / "__init__.py"
-    if not package.is_file():
+    if not isfile(package):  # unlike `Path.is_file`, also for a name that no file can have
         return False
     text = package.read_text(encoding="utf-8", errors="replace")
     return any(name in text for name in _NAMES)

@@ -193,3 +193,10 @@ def test_a_version_of_many_digits_is_refused(serve: Serve) -> None:
     client = serve()
     answer = client.get(f"/apps/clerk/users/ann/sessions/s/artifacts/x/versions/{'9' * 5000}")
     assert answer.status_code == 422
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "\u0331" * 200, "a%00b", "%20", "..", "a%2Fb"])
+def test_no_app_has_a_name_that_no_folder_can_have(serve: Serve, tmp_path: Path, name: str) -> None:
+    client = serve(tmp_path)
+    assert client.post(f"/apps/{name}/users/u/sessions/s").status_code in (200, 404)
+    assert client.get(f"/apps/{name}/app-info").status_code == 404
