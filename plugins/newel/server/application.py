@@ -25,6 +25,7 @@ from newel.server.traces import Traces
 from newel.sessions.kinds import SessionBackend
 from newel_compose import Backend, Composition, compose_once, extend
 from newel_kernel import BaseSessionService, ConfigurationError
+from newel_types import deferred
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from newel.memory.base_memory_service import BaseMemoryService
 
 S = TypeVar("S")
+_calls = deferred("newel.server.call_log", "Calls")
 
 
 class Application:
@@ -94,7 +96,8 @@ def app(
         credential=opened.credential or InMemoryCredentialService(),
     )
     apps = Apps(composed, fspath(agents_dir) if agents_dir is not None else None, agents)
-    return Application(State(composed, apps, options, services, traces, opened_bus, publisher))
+    calls = _calls()() if options.development else None
+    return Application(State(composed, apps, options, services, traces, opened_bus, publisher, calls))
 
 
 def _counts(composition: Composition) -> bool:

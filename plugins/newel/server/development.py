@@ -177,6 +177,26 @@ _TRACES = [
         development=True,
     ),
 ]
+_INSIGHTS = [
+    Route(
+        name="list_model_calls",
+        path="/dev/apps/{app_name}/users/{user_id}/sessions/{session_id}/model-calls",
+        load=deferred("newel.server.endpoints.model_calls", "list_model_calls"),
+        development=True,
+    ),
+    Route(
+        name="list_session_summaries",
+        path="/dev/apps/{app_name}/users/{user_id}/session-summaries",
+        load=deferred("newel.server.endpoints.summaries", "list_summaries"),
+        development=True,
+    ),
+    Route(
+        name="show_composition",
+        path="/dev/composition",
+        load=deferred("newel.server.endpoints.composition", "show_composition"),
+        development=True,
+    ),
+]
 _UI = [
     Route(name=name, path=path, load=load, development=True)
     for name, path, load in (
@@ -201,4 +221,4 @@ _UI.append(
         development=True,
     )
 )
-ROUTES = [*_EVALUATION, *_GRAPHS, *_BUILDER, *_TRACES, *_UI]
+ROUTES = [*_EVALUATION, *_GRAPHS, *_BUILDER, *_TRACES, *_INSIGHTS, *_UI]

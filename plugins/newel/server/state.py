@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from starlette.requests import HTTPConnection
 
     from newel.files.agent_source import AgentSource
+    from newel.server.call_log import Calls
     from newel.server.traces import Traces
 
 #: How long a deletion waits for the end of a run, in seconds.
@@ -42,6 +43,7 @@ class State:
         traces: Traces | None = None,
         bus: EventBus | None = None,
         publisher: object = None,
+        calls: Calls | None = None,
     ) -> None:
         self.composition = composition
         self.apps = apps
@@ -49,6 +51,8 @@ class State:
         self.services = services
         #: The spans of recent runs; None: nobody looks at them.
         self.traces = traces
+        #: How the requests of recent model calls came to be; None: nobody looks at them.
+        self.calls = calls
         #: Tells of the runs of other processes; None: only the store does.
         self.bus = bus
         self._publisher = publisher
@@ -154,7 +158,7 @@ class State:
             raise ExceptionGroup("not everything closed", errors)
 
     def _made(self, app: str, source: AgentSource) -> Runner:
-        return Runner(
+        runner = Runner(
             app=source.app,
             app_name=app,
             agent=None if source.app is not None else source.agent,
@@ -164,3 +168,6 @@ class State:
             memory_service=self.services.memory,
             credential_service=self.services.credential,
         )
+        if self.calls is not None:
+            self.calls.watch(runner)
+        return runner

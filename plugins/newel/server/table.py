@@ -39,6 +39,9 @@ _OF_SESSIONS = [
     ),
     Route(name="get_session", path=_SESSION, load=deferred("newel.server.endpoints.sessions", "get_session")),
     Route(
+        name="list_events", path=f"{_SESSION}/events", load=deferred("newel.server.endpoints.sessions", "list_events")
+    ),
+    Route(
         name="update_session",
         method="PATCH",
         path=_SESSION,

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
+from pydantic_core import to_json
 from starlette.responses import Response
 
 from newel.artifacts.contract import ArtifactStore
@@ -58,6 +59,22 @@ class Page(BaseModel):
     after: str | None = None
 
 
+class EventRange(BaseModel):
+    """The events after the first `after`."""
+
+    after: int = Field(0, ge=0)
+    limit: int = Field(500, ge=1, le=10_000)
+
+
+class EventPage(Body):
+    """Some events of a session, and how many it has."""
+
+    total: int
+    after: int
+    state: Json
+    events: list[Event]
+
+
 @endpoint(body=NewSession, optional_body=True, answer=SessionAnswer)
 async def create_session(call: Call) -> Response:
     """Create a session, with an id of its own if none is given."""
@@ -75,6 +92,17 @@ async def create_session_with_id(call: Call) -> Response:
 async def get_session(call: Call) -> Response:
     """A session with its events."""
     return await _answer(call, await opened(call))
+
+
+@endpoint(query=EventRange, answer=EventPage)
+async def list_events(call: Call) -> Response:
+    """Stored events of a session by their numbers, with its present state."""
+    session, asked = await opened(call), call.query
+    wire = await call.server.wire(session.app_name)
+    head = {"total": len(session.events), "after": asked.after, "state": session.state}
+    data = to_json(head, inf_nan_mode="null")
+    events = session.events[asked.after : asked.after + asked.limit]
+    return Response(data[:-1] + b',"events":' + wire.events(events) + b"}", media_type=JSON)
 
 
 @endpoint(query=Page, answer=list[SessionAnswer])

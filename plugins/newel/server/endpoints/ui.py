@@ -18,6 +18,8 @@ from newel.server.refusals import Refusal
 from newel.server.security.response_headers import policy
 
 _BUNDLE = Path("cli", "browser")
+#: The route of newel's own page.
+_PAGE = "web_page"
 #: What the operating system's table of types may have wrong.
 _TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".html": "text/html"}
 #: Where the bundle's fonts come from: its icons are letters of one.
@@ -27,7 +29,9 @@ _HANDLER = re.compile(r'\son[a-z]+="([^"]+)"')
 
 @endpoint(media_type="text/html")
 async def root(call: Call) -> Response:
-    """Lead to the web UI, or to the page of documentation."""
+    """Lead to the web UI; without one, to adk-web's bundle or the page of documentation."""
+    if any(route.name == _PAGE for route in call.server.routes):
+        return RedirectResponse(f"{_prefix(call)}/web/", 307)
     place = "/dev-ui/" if call.server.options.development and bundle() is not None else "/docs"
     return RedirectResponse(f"{_prefix(call)}{place}", 307)
 

@@ -1,0 +1,57 @@
+/** Keys: single letters act while no field has the focus, and can be turned off. */
+import { go, route, to, toSession } from "./route.js";
+import { app, drawer, hidesTalk, running, session, singleKeys, stop } from "./store.js";
+import { PANELS } from "./panels.js";
+
+/** Key -> what it does, as the panel of keys shows it. @type {[string, string][]} */
+export const KEYS = [
+  ["j  k", "next, previous row"], ["h  l", "fold, unfold"], ["Enter", "open"], ["/", "search this panel"],
+  ["Esc", "close a menu, then stop the run"], ["1 – 9", "panels"], ["\\", "conversation"],
+  ["g s  g q  g e  g c", "sessions, questions, evaluation, composition"],
+  ["c", "write"], ["n", "new session"], ["?", "these keys"],
+];
+
+let prefix = false;
+
+/** @param {KeyboardEvent} event */
+export function onKey(event) {
+  const target = /** @type {HTMLElement} */ (event.target);
+  const inField = target.matches("input, textarea, select, [contenteditable]");
+  if (event.key === "Escape") {
+    if (inField) target.blur();
+    else if (drawer.value) drawer.value = false;
+    else if (running.value) stop();
+    return;
+  }
+  if (inField || !singleKeys.value || event.ctrlKey || event.metaKey || event.altKey) return;
+  const act = prefix ? AFTER_G[event.key] : ALONE[event.key];
+  prefix = !prefix && event.key === "g";
+  if (act) { act(); event.preventDefault(); }
+  else if (/^[1-9]$/.test(event.key) && session.value && PANELS[Number(event.key) - 1]) {
+    go(toSession(session.value.app, session.value.id, PANELS[Number(event.key) - 1].name));
+  }
+}
+
+/** @param {number} step */
+function move(step) {
+  const rows = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("[data-row]")]).filter((one) => one.offsetParent);
+  const at = rows.findIndex((one) => one === document.activeElement || one.getAttribute("aria-selected") === "true");
+  const next = rows[Math.min(rows.length - 1, Math.max(0, at + step))];
+  next?.focus();
+  next?.click();
+}
+
+/** @type {Record<string, () => void>} */
+const ALONE = {
+  j: () => move(1),
+  k: () => move(-1),
+  "/": () => /** @type {HTMLElement | null} */ (document.querySelector(".panel input[type=search], .full input[type=search], .side input[type=search]"))?.focus(),
+  "\\": () => { hidesTalk.value = !hidesTalk.value; },
+  c: () => document.getElementById("write")?.focus(),
+  n: () => go(toSession(app.value, "")),
+  "?": () => go(session.value && route.value.view === "session" ? toSession(session.value.app, session.value.id, "keys") : to("sessions")),
+};
+/** @type {Record<string, () => void>} */
+const AFTER_G = {
+  s: () => go(to("sessions")), q: () => go(to("questions")), e: () => go(to("evaluation")), c: () => go(to("composition")),
+};

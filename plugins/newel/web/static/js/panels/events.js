@@ -1,0 +1,79 @@
+/** Events: the log, row by row; filter, search, the raw JSON of one. */
+import { html } from "../../vendor/preact.js";
+import { argumentLine, brief, count, duration, money, precise, visible } from "../format.js";
+import { calls, isModelCall, kindOf, parts, responses, usageOf, words } from "../log.js";
+import { ask, go, route, toSession } from "../route.js";
+import { events, fork, selection, session, user } from "../store.js";
+import { Button, Chip, CopyButton, Empty, Rows } from "../ui.js";
+import { Search } from "../ui.js";
+
+const KINDS = ["message", "text", "call", "result", "question", "answer", "transfer", "file", "state", "error", "compaction", "mark"];
+/** An event that is longer is shown cut. */
+const MOST = 65_536;
+
+export default function Events() {
+  const at = session.value;
+  const list = events.value;
+  if (!at || !list.length) return html`<${Empty} title="No event yet">Each message, call, result and change of the state is an event here.<//>`;
+  const find = route.value.query.get("find") ?? "";
+  const kind = route.value.query.get("kind") ?? "";
+  const number = Number(route.value.rest[0]) || 0;
+  const counts = /** @type {Record<string, number>} */ ({});
+  const all = list.map((event, index) => {
+    const is = kindOf(event);
+    counts[is] = (counts[is] ?? 0) + 1;
+    return { event, index, is };
+  });
+  const needle = find.toLowerCase();
+  const rows = all.filter((one) => (!kind || one.is === kind) && (!needle || JSON.stringify(one.event).toLowerCase().includes(needle)));
+  const chosen = list[number - 1];
+  const place = (/** @type {number} */ n) => `${toSession(at.app, at.id, "events", n)}${route.value.query.size ? `?${route.value.query}` : ""}`;
+  const height = matchMedia("(max-width: 640px)").matches ? 40 : 27;
+  return html`<div class="filters"><${Search} label="Find in events" value=${find} onInput=${(/** @type {string} */ text) => ask("find", text)} />
+      ${KINDS.filter((one) => counts[one]).map((one) => html`<${Chip} on=${kind === one} onClick=${() => ask("kind", kind === one ? "" : one)}>${one} ${count(counts[one])}<//>`)}</div>
+    <${Rows} label="Events" rows=${rows} height=${height} selected=${rows.findIndex((one) => one.index === number - 1)}
+      columns=${html`<col style="width:48px" /><col class="hide-s" style="width:104px" /><col style="width:110px" /><col class="hide-s" style="width:80px" /><col /><col class="hide-s" style="width:64px" /><col style="width:76px" /><col class="hide-s" style="width:72px" />`}
+      head=${html`<tr><th class="num">n</th><th class="hide-s">time</th><th>by</th><th class="hide-s">kind</th><th>what</th><th class="num hide-s">out</th><th class="num">cost</th><th class="num hide-s">after</th></tr>`}
+      render=${(/** @type {any} */ row) => html`<${Row} key=${row.index} ...${row} chosen=${row.index === number - 1} href=${place(row.index + 1)} before=${list[row.index - 1]} />`} />
+    ${chosen && html`<${Detail} event=${chosen} number=${number} />`}`;
+}
+
+/** @param {any} props */
+function Row({ event, index, is, chosen, href, before }) {
+  const usage = isModelCall(event) ? usageOf([event]) : null;
+  const open = () => { selection.value = index; go(href); };
+  return html`<tr data-row tabindex="0" aria-selected=${String(chosen)} aria-rowindex=${index + 1} onClick=${open} onKeyDown=${(/** @type {any} */ e) => e.key === "Enter" && open()}>
+    <td class="num q">${index + 1}</td><td class="hide-s q2">${precise(event.timestamp)}</td><td><bdi>${visible(event.author === "user" ? user.value : event.author)}</bdi></td>
+    <td class=${`hide-s ${is === "error" ? "bad" : is === "question" ? "warn" : "q2"}`}>${is}</td><td><bdi>${lineOf(event)}</bdi></td>
+    <td class="num hide-s">${usage ? count(usage.out) : ""}</td><td class="num">${usage && usage.cost !== null ? money(usage.cost) : ""}</td>
+    <td class="num hide-s">${before && before.invocationId === event.invocationId ? duration(Math.max(0, event.timestamp - before.timestamp)) : ""}</td></tr>`;
+}
+
+/** An event in a line. @param {any} event */
+function lineOf(event) {
+  if (event.errorCode) return `${event.errorCode} ${visible(event.errorMessage ?? "")}`;
+  const called = calls(event), answered = responses(event);
+  if (called.length) return called.map((one) => html`<code>${visible(one.name)}</code> ${argumentLine(one.args)} `);
+  if (event.actions?.transferToAgent) return html`to <code>${visible(event.actions.transferToAgent)}</code>`;
+  if (answered.length) return answered.map((one) => html`<code>${visible(one.name)}</code> ${brief(one.response, 120)} `);
+  const said = words(event);
+  if (said) return visible(said.slice(0, 200));
+  if (parts(event).some((one) => one.thought)) return html`<span class="q">thought</span> ${visible(parts(event).map((one) => one.text ?? "").join("").slice(0, 120))}`;
+  const state = event.actions?.stateDelta ?? {};
+  if (Object.keys(state).length) return Object.entries(state).map(([key, value]) => html`<code>${visible(key)}</code> ${brief(value, 40)} `);
+  const files = Object.entries(event.actions?.artifactDelta ?? {});
+  return files.map(([name, version]) => html`<code>${visible(name)}</code> version ${version} `);
+}
+
+/** @param {{ event: any, number: number }} props */
+function Detail({ event, number }) {
+  const at = /** @type {any} */ (session.value);
+  const text = JSON.stringify(event, null, 2);
+  const whole = () => URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  const curl = () => `curl ${location.origin}${new URL("..", document.baseURI).pathname}apps/${encodeURIComponent(at.app)}/users/${encodeURIComponent(user.value)}/sessions/${encodeURIComponent(at.id)}/events?after=${number - 1}\\&limit=1`;
+  return html`<div class="detail"><div class="head"><b>Event ${number}</b><span class="q mono hide-s hide-m">${event.id}</span><span class="grow"></span>
+      <${CopyButton} text=${text} label="Copy the JSON">JSON<//><${CopyButton} text=${curl} label="Copy a command that reads it">curl<//>
+      <${Button} kind="quiet" icon="fork" label="A new session with everything up to here" onClick=${() => fork(number)}>Fork here<//></div>
+    <pre tabindex="0" class="json scroll">${text.slice(0, MOST)}</pre>
+    ${text.length > MOST && html`<div class="pad"><a class="b" download=${`event-${number}.json`} href="#" onClick=${(/** @type {any} */ e) => { e.currentTarget.href = whole(); }}>Download all ${count(text.length)} characters</a></div>`}</div>`;
+}

@@ -1,0 +1,151 @@
+/** The conversation: what was said, what was called, and what is asked. */
+import { html, useLayoutEffect, useRef, useSignal } from "../vendor/preact.js";
+import { Composer } from "./composer.js";
+import { argumentLine, count, duration, plural, size, visible } from "./format.js";
+import { failureText, isAsking, isFailure, parts } from "./log.js";
+import { markdown } from "./markdown.js";
+import { Question } from "./questions.js";
+import { toSession } from "./route.js";
+import { app, events, fork, questions, results, running, selection, sendError, session, streaming, turns, user } from "./store.js";
+import { Button, Empty, Failure, Fold, Icon, Money, Note, Status, Time } from "./ui.js";
+
+/** How near to the end a reader follows the stream. */
+const NEAR = 40;
+const MOST = 4000;
+
+export function Talk() {
+  const list = useRef(/** @type {HTMLElement | null} */ (null));
+  const follows = useSignal(true);
+  const behind = useSignal(0);
+  const seen = useRef(0);
+  const total = events.value.length;
+  const flows = streaming.value;
+  const id = session.value?.id;
+  const known = useRef(/** @type {string | undefined} */ (undefined));
+  useLayoutEffect(() => {
+    const node = list.current;
+    if (!node) return;
+    if (known.current !== id) { known.current = id; follows.value = true; }
+    if (follows.value) { node.scrollTop = node.scrollHeight; seen.current = total; behind.value = 0; }
+    else behind.value = Math.max(0, total - seen.current);
+  }, [total, flows, id, questions.value, running.value]);
+  const scrolled = (/** @type {any} */ e) => {
+    const node = e.currentTarget;
+    follows.value = node.scrollHeight - node.scrollTop - node.clientHeight < NEAR;
+    if (follows.value) { seen.current = total; behind.value = 0; }
+  };
+  const down = () => { follows.value = true; if (list.current) list.current.scrollTop = list.current.scrollHeight; };
+  const shown = turns.value;
+  return html`<main class="talk" aria-label="Conversation">
+    <div class="scroll" tabindex="0" ref=${list} onScroll=${scrolled}>
+      ${!shown.length && html`<${Empty} title=${`Talk with ${app.value}`}>Write below. Each answer shows what was called for it, and what it cost.<//>`}
+      ${shown.map((turn) => html`<${Turn} key=${turn.id} turn=${turn} last=${turn === shown[shown.length - 1]} />`)}
+      ${Object.entries(flows).map(([author, one]) => html`<${Flow} key=${author} author=${author} ...${one} />`)}
+      ${sendError.value && html`<${Failure} error=${sendError.value} />`}
+    </div>
+    ${behind.value > 0 && html`<button type="button" class="b later" onClick=${down}>${plural(behind.value, "new event")} ↓</button>`}
+    <div class="sr" aria-live="polite">${running.value ? "The agent is at work." : ""}</div>
+    <${Composer} />
+  </main>`;
+}
+
+/** What streams. @param {{ author: string, text: string, thought: string }} props */
+const Flow = ({ author, text, thought }) => html`<article class="turn"><div class="who"><b>${author}</b></div>
+  ${thought && !text && html`<p class="q2">Thinking: ${thought.slice(-200)}</p>`}
+  <div class="prose">${markdown(text)}<span class="caret" aria-hidden="true">▍</span></div></article>`;
+
+/** @param {{ turn: import("./log.js").Turn, last: boolean }} props */
+function Turn({ turn, last }) {
+  const chosen = selection.value !== null && turn.entries.some((one) => one.index === selection.value);
+  let author = "";
+  const shown = turn.entries.flatMap((entry) => {
+    const items = itemsOf(entry);
+    if (!items.length) return [];
+    const head = entry.event.author === author ? [] : [html`<${Who} event=${entry.event} />`];
+    author = entry.event.author;
+    return [...head, ...items];
+  });
+  const waiting = questions.value.filter((one) => one.sessionId === session.value?.id && one.invocationId === turn.id);
+  return html`<article class=${`turn ${chosen ? "is-linked" : ""}`}>${shown}
+    ${waiting.map((one) => html`<${Question} key=${one.id} question=${one} asked=${askedAt(turn, one.id)} />`)}
+    <${Sum} turn=${turn} last=${last} /></article>`;
+}
+
+/** When a question was asked. @param {import("./log.js").Turn} turn @param {string} id */
+const askedAt = (turn, id) => turn.entries.find((one) => parts(one.event).some((part) => part.functionCall?.id === id))?.event.timestamp ?? turn.ended;
+
+/** @param {{ event: any }} props */
+const Who = ({ event }) => html`<div class="who"><b>${event.author === "user" ? user.value : event.author}</b><${Time} at=${event.timestamp} /></div>`;
+
+/** What an event shows. @param {import("./log.js").Entry} entry @returns {any[]} */
+function itemsOf(entry) {
+  const { event, index } = entry;
+  const items = parts(event).map((part) => itemOf(part, entry)).filter(Boolean);
+  if (event.actions?.transferToAgent) items.push(html`<a class="line" href=${eventLink(index)}><${Icon} name="go" /><span>handed over to</span><code>${event.actions.transferToAgent}</code></a>`);
+  if (event.errorCode) items.push(html`<${Note} kind="bad" icon="x"><b>${event.errorCode}</b> ${event.errorMessage ?? ""}<//>`);
+  return items;
+}
+
+/** @param {number} index */
+const eventLink = (index) => toSession(session.value?.app ?? "", session.value?.id ?? "", "run", "event", index);
+
+/** @param {any} part @param {import("./log.js").Entry} entry */
+function itemOf(part, entry) {
+  if (part.thought && part.text) return html`<${Fold} label="Thought"><p class="prose q2">${part.text}</p><//>`;
+  if (part.text) return html`<${Words} text=${part.text} />`;
+  if (part.functionCall) return isAsking(part.functionCall.name) || part.functionCall.name === "transfer_to_agent" ? null : html`<${Tool} call=${part.functionCall} entry=${entry} />`;
+  if (part.functionResponse && entry.event.author === "user") return html`<${Answered} response=${part.functionResponse} />`;
+  if (part.inlineData) return html`<${File} data=${part.inlineData} />`;
+  if (part.fileData) return html`<span class="att"><${Icon} name="file" />${visible(part.fileData.displayName ?? part.fileData.fileUri)}</span>`;
+  if (part.executableCode) return html`<figure class="code"><pre><code>${part.executableCode.code}</code></pre></figure>`;
+  if (part.codeExecutionResult) return html`<figure class="code"><pre><code>${part.codeExecutionResult.output ?? part.codeExecutionResult.outcome}</code></pre></figure>`;
+  return null;
+}
+
+/** @param {{ text: string }} props */
+function Words({ text }) {
+  const whole = useSignal(false);
+  if (text.length <= MOST || whole.value) return html`<div class="prose" dir="auto">${markdown(text)}</div>`;
+  return html`<div class="prose" dir="auto">${markdown(text.slice(0, MOST))}</div>
+    <button type="button" class="b quiet" onClick=${() => { whole.value = true; }}>${count(text.length - MOST)} more characters</button>`;
+}
+
+/** @param {{ data: any }} props */
+function File({ data }) {
+  const kind = data.mimeType ?? "";
+  const source = `data:${kind};base64,${(data.data ?? "").replace(/-/g, "+").replace(/_/g, "/")}`;
+  if (/^image\/(png|jpeg|gif|webp)$/.test(kind)) return html`<img class="shown" src=${source} alt=${data.displayName ?? "a picture"} />`;
+  if (kind.startsWith("audio/") && !kind.includes("pcm")) return html`<audio controls src=${source}></audio>`;
+  return html`<span class="att"><${Icon} name="file" />${visible(data.displayName ?? kind)} <span class="q">${size(Math.round((data.data ?? "").length * 0.75))}</span></span>`;
+}
+
+/** @param {{ response: any }} props */
+function Answered({ response }) {
+  const value = response.response;
+  const verdict = value && "confirmed" in value ? (value.confirmed ? "Approved" : "Rejected") : "Answered";
+  return html`<div class="line"><${Icon} name=${verdict === "Rejected" ? "x" : "ok"} /><span>${verdict} by ${user.value}</span></div>`;
+}
+
+/** @param {{ call: any, entry: import("./log.js").Entry }} props */
+function Tool({ call, entry }) {
+  const result = results.value.get(call.id);
+  const asks = questions.value.some((one) => one.sessionId === session.value?.id && one.name === call.name && JSON.stringify(one.args) === JSON.stringify(call.args ?? {}));
+  const failed = result && isFailure(result.response) && !asks;
+  const status = asks ? "asks" : failed ? "failed" : result ? "done" : running.value ? "running" : "waits";
+  const place = result?.entry.index ?? entry.index;
+  const chosen = selection.value === place || selection.value === entry.index;
+  return html`<a class=${`line ${chosen ? "is-sel" : ""}`} href=${eventLink(place)} onClick=${() => { selection.value = place; }}>
+    <${Icon} name="tool" /><code>${visible(call.name)}</code><span class="q cut">${argumentLine(call.args)}</span><span class="grow"></span>
+    <${Status} is=${status}>${status}<//>${result && !asks && html`<span class="num">${duration(result.entry.event.timestamp - entry.event.timestamp)}</span>`}</a>
+    ${failed && html`<div class="line bad"><span class="cut">${visible(failureText(result.response))}</span></div>`}`;
+}
+
+/** @param {{ turn: import("./log.js").Turn, last: boolean }} props */
+function Sum({ turn, last }) {
+  const models = turn.usage.calls;
+  const end = turn.entries[turn.entries.length - 1].index + 1;
+  return html`<div class="sum"><a class="q" href=${toSession(session.value?.app ?? "", session.value?.id ?? "", "run", turn.number)}>Run ${turn.number}</a>
+    ${models > 0 && html`<span class="hide-m">${plural(models, "model call")}</span>`}${turn.tools > 0 && html`<span class="hide-m">${plural(turn.tools, "tool call")}</span>`}
+    <span>${duration(turn.ended - turn.began)}</span>${models > 0 && html`<${Money} value=${turn.usage.cost} incomplete=${turn.usage.incomplete && turn.usage.cost != null} />`}
+    <span class="grow"></span>${!(last && running.value) && html`<${Button} kind="quiet" icon="fork" label="A new session with everything up to here" onClick=${() => fork(end)}>Fork<//>`}</div>`;
+}

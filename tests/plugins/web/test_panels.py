@@ -1,0 +1,195 @@
+"""Each panel, in a browser: what it shows of a session, and that its address survives a reload."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+expect = pytest.importorskip("playwright.sync_api").expect
+SAID = ("Where is my rain jacket? Order 19.", "The boots from order 17 leak. I want my money back.")
+
+
+@pytest.fixture(scope="session")
+def told(api: Any) -> str:
+    """A session that nobody changes: a tool, a transfer and an open approval."""
+    id_: str = api.post("/apps/support_desk/users/user/sessions", json={}).json()["id"]
+    for text in SAID:
+        message = {"role": "user", "parts": [{"text": text}]}
+        place = {"appName": "support_desk", "userId": "user", "sessionId": id_}
+        api.post("/run", json={**place, "newMessage": message}).raise_for_status()
+    return id_
+
+
+def at(session: str, panel: str) -> str:
+    return f"#/support_desk/{session}/{panel}"
+
+
+def test_the_run_has_its_calls_with_tokens_and_money(page_at: Any, told: str):
+    page = page_at(at(told, "run"))
+    tree = page.get_by_role("tree")
+    expect(tree.get_by_role("treeitem")).to_have_count(9)
+    expect(tree).to_contain_text("find_order")
+    asking = tree.get_by_role("treeitem", name=re.compile("refund 17"))
+    expect(asking).to_contain_text("asks")
+    expect(asking).to_have_attribute("aria-selected", "true")  # nothing failed, so what waits is selected
+    footer = page.get_by_label("Totals of run 2")
+    expect(footer).to_contain_text("$0.0")
+    expect(footer).to_contain_text("Call 5")
+    page.get_by_label("Run before").click()
+    expect(page).to_have_url(re.compile("run/1$"))
+    page.reload()
+    expect(page.get_by_text("Run 1 of 2")).to_be_visible()
+
+
+def test_a_click_in_the_talk_marks_the_same_call_in_the_tree(page_at: Any, told: str):
+    page = page_at(at(told, "run"))
+    page.get_by_role("main", name="Conversation").get_by_role("link", name="find_order number 17").click()
+    chosen = page.get_by_role("treeitem", selected=True)
+    expect(chosen).to_contain_text("find_order")
+    expect(page.locator(".insp")).to_contain_text("walking boots")
+
+
+def test_a_failed_call_stands_first(page_at: Any, new_session: Callable[..., str]):
+    page = page_at(at(new_session("Where is order 99?"), "run"))
+    expect(page.get_by_role("alert")).to_contain_text("find_order failed")
+    expect(page.get_by_role("alert")).to_contain_text("there is no order 99")
+    expect(page.get_by_role("treeitem", selected=True)).to_contain_text("failed")
+
+
+def test_the_chain_shows_what_each_step_did(page_at: Any, told: str):
+    page = page_at(at(told, "chain/1/steps"))
+    steps = page.locator(".step")
+    expect(steps.filter(has_text="instructions")).to_be_visible()
+    hunk = page.locator(".hunk").filter(has_text="agent_transfer")
+    expect(hunk).to_contain_text("You have a list of other agents to transfer to:")
+    steps.filter(has_text="identity").click()
+    expect(page).to_have_url(re.compile("steps/identity$"))
+    page.locator("#step-identity").get_by_role("link", name="Why is it here?").click()
+    expect(page.locator(".insp")).to_contain_text("request_chain")
+
+
+def test_the_final_request_says_who_wrote_a_sentence(page_at: Any, told: str):
+    page = page_at(at(told, "chain/1/final"))
+    page.get_by_label("Find a sentence").fill("internal name")
+    expect(page.locator("mark")).to_have_text("internal name")
+    expect(page.locator(".note").last).to_contain_text("identity, newel")
+    page.reload()
+    expect(page.locator("mark")).to_have_text("internal name")
+
+
+def test_two_calls_are_compared(page_at: Any, told: str):
+    page = page_at(at(told, "chain/2/against/1"))
+    expect(page.locator(".verdict")).to_contain_text("All of call 1 stands at the beginning of this call")
+    expect(page.locator(".verdict")).to_contain_text("900")
+    expect(page.locator(".diff.cache .add").first).to_contain_text("model:")
+
+
+def test_events_are_filtered_and_shown_whole(page_at: Any, told: str, api: Any):
+    page = page_at(at(told, "events/3"))
+    grid = page.get_by_role("grid", name="Events")
+    total = int(grid.get_attribute("aria-rowcount"))
+    assert total == len(api.get(f"/apps/support_desk/users/user/sessions/{told}").json()["events"])
+    expect(page.locator(".detail")).to_contain_text('"user:last_order": 19')
+    page.get_by_role("button", name=re.compile("^question")).click()
+    expect(grid).to_have_attribute("aria-rowcount", "1")
+    page.get_by_role("button", name=re.compile("^question")).click()
+    page.get_by_label("Find in events").fill("walking boots")
+    expect(grid).not_to_have_attribute("aria-rowcount", str(total))
+    page.reload()
+    expect(page.get_by_label("Find in events")).to_have_value("walking boots")
+
+
+def test_ten_thousand_events_make_few_rows(page_at: Any, new_session: Callable[..., str]):
+    events = [
+        {"author": "user", "content": {"parts": [{"text": f"line {n}"}]}, "invocationId": f"e-{n // 100}"}
+        for n in range(10_000)
+    ]
+    session = new_session(events=events)
+    page = page_at(at(session, "events/9999"))
+    expect(page.get_by_role("grid", name="Events")).to_contain_text("line 9998", timeout=20_000)
+    assert page.locator("tbody tr").count() < 80
+    page.locator(".panel .scroll").first.evaluate("node => { node.scrollTop = 100 * 27; }")
+    expect(page.get_by_role("grid", name="Events")).to_contain_text("line 100")
+
+
+def test_the_state_as_of_an_event_and_its_change(page_at: Any, new_session: Callable[..., str], api: Any):
+    session = new_session("Where is my rain jacket? Order 19.")
+    page = page_at(at(session, "state/3"))
+    row = page.get_by_role("row").filter(has_text="orders_seen")
+    expect(row).to_contain_text("+ [19]")
+    page.goto(page.url.replace("state/3", "state"))
+    page.get_by_role("row").filter(has_text="orders_seen").click()
+    page.get_by_label("Value of orders_seen, as JSON").fill("[19, 20")
+    page.get_by_role("button", name=re.compile("Save as event")).click()
+    expect(page.get_by_text("This is not JSON")).to_be_visible()
+    page.get_by_label("Value of orders_seen, as JSON").fill("[19, 20]")
+    page.get_by_role("button", name=re.compile("Save as event")).click()
+    expect(page.get_by_role("row").filter(has_text="orders_seen")).to_contain_text("[19,20]")
+    assert api.get(f"/apps/support_desk/users/user/sessions/{session}").json()["state"]["orders_seen"] == [19, 20]
+
+
+def test_artifacts_have_versions_and_a_preview(page_at: Any, new_session: Callable[..., str]):
+    page = page_at(at(new_session("Write a bill for order 17.", "Write a bill for order 17."), "artifacts"))
+    expect(page.locator(".insp")).to_contain_text("bill-17.md")
+    expect(page.locator(".insp .prose")).to_contain_text("Order 17")
+    expect(page.get_by_role("tablist", name="Version").get_by_role("tab")).to_have_count(2)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download").click()
+    assert Path(download.value.path()).read_text() == "# Bill\n\nOrder 17\n"
+
+
+def test_the_graph_has_the_way_of_the_run(page_at: Any, told: str):
+    page = page_at(at(told, "graph"))
+    expect(page.locator(".graph g.on")).to_have_count(4)
+    expect(page.locator(".graph g.off")).to_contain_text("write_bill")
+    page.get_by_role("tab", name="All runs").click()
+    expect(page.get_by_text("All runs").first).to_be_visible()
+    page.get_by_role("button", name="Copy as text").click()
+    assert "support_desk: " in page.evaluate("navigator.clipboard.readText()")
+
+
+def test_sessions_are_found_deleted_and_put_back(page_at: Any, new_session: Callable[..., str], api: Any):
+    session = new_session("Where is order 19, said the zebra?")
+    before = api.get(f"/apps/support_desk/users/user/sessions/{session}").json()
+    page = page_at("#/sessions")
+    page.get_by_label("Search text, titles and tools").fill("ZEBRA")
+    row = page.get_by_role("row").filter(has_text="zebra")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    row.get_by_role("button", name="Delete").click()
+    expect(page.get_by_text("The session is deleted.")).to_be_visible()
+    assert api.get(f"/apps/support_desk/users/user/sessions/{session}").status_code == 404
+    page.get_by_role("button", name="Undo").click()
+    expect(row).to_be_visible()
+    after = api.get(f"/apps/support_desk/users/user/sessions/{session}").json()
+    assert after["events"] == before["events"]
+    assert after["state"] == before["state"]
+    with page.expect_download() as download:
+        row.get_by_role("button", name="Export").click()
+    assert json.loads(Path(download.value.path()).read_text())["id"] == session
+
+
+def test_the_composition_says_why_a_plugin_is_in(page_at: Any):
+    page = page_at("#/composition")
+    page.get_by_label("Find a plugin").fill("pairing")
+    page.get_by_role("row").filter(has_text="pairing").first.click()
+    expect(page.locator(".insp")).to_contain_text("named by the distribution")
+    expect(page.locator(".insp")).to_contain_text("request_chain")
+    page.reload()
+    expect(page.locator(".insp h2")).to_have_text("pairing")
+
+
+def test_evaluation_without_a_set_says_how_to_make_one(page_at: Any):
+    page = page_at("#/evaluation")
+    expect(page.get_by_text("No evaluation set yet")).to_be_visible()
+
+
+def test_keys_and_an_unknown_panel(page_at: Any, told: str):
+    page = page_at(at(told, "keys"))
+    expect(page.get_by_text("next, previous row")).to_be_visible()
+    page.goto(page.url.replace("keys", "nothing"))
+    expect(page.get_by_text("There is no such panel")).to_be_visible()
