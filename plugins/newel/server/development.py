@@ -191,6 +191,12 @@ _INSIGHTS = [
         development=True,
     ),
     Route(
+        name="search_memory",
+        path="/dev/apps/{app_name}/users/{user_id}/memory",
+        load=deferred("newel.server.endpoints.memory", "search_memory"),
+        development=True,
+    ),
+    Route(
         name="show_composition",
         path="/dev/composition",
         load=deferred("newel.server.endpoints.composition", "show_composition"),

@@ -120,6 +120,19 @@ def test_a_fork_has_the_events_up_to_there(page_at: Any, new_session: Callable[.
     expect(page.locator(".turn")).to_have_count(1)
 
 
+def test_a_message_is_written_again_in_a_session_of_its_own(page_at: Any, new_session: Callable[..., str], api: Any):
+    session = new_session("Hello", "Where is order 99?")
+    page = page_at(f"#/support_desk/{session}")
+    page.locator(".turn").last.get_by_role("button", name="Edit").click()
+    expect(page.locator("#write")).to_have_value("Where is order 99?")
+    page.locator("#write").fill("Where is order 19?")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Your rain jacket is on its way").first).to_be_visible()
+    assert session not in page.url
+    assert "99" not in page.locator(".talk").inner_text()
+    assert len(api.get(f"/apps/support_desk/users/user/sessions/{session}").json()["events"]) == 6
+
+
 def test_a_file_goes_along(page_at: Any, api: Any, tmp_path: Path):
     file = tmp_path / "boot.png"
     file.write_bytes(bytes.fromhex("89504e470d0a1a0a0000000d4948445200000001000000010806000000"))
@@ -182,7 +195,9 @@ def test_an_attackers_session_runs_nothing_and_stays_readable(page_at: Any, new_
         assert page.locator("#page img[src=x], #page a[href^=javascript]").count() == 0
 
 
-@pytest.mark.parametrize("panel", ["run", "chain/2/steps", "chain/2/final", "events/3", "state", "artifacts", "graph"])
+@pytest.mark.parametrize(
+    "panel", ["run", "chain/2/steps", "chain/2/final", "events/3", "state", "artifacts", "memory", "graph", "beside"]
+)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_serious(page_at: Any, new_session: Callable[..., str], panel: str, theme: str):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")

@@ -1,7 +1,7 @@
 /** The composer: write, attach, steer, stop. */
-import { html, useRef, useSignal } from "../vendor/preact.js";
+import { html, useEffect, useRef, useSignal } from "../vendor/preact.js";
 import { size } from "./format.js";
-import { questions, running, say, session, stop, user } from "./store.js";
+import { editing, questions, running, say, session, stop, user } from "./store.js";
 import { Button, Icon } from "./ui.js";
 
 /** Drafts of sessions that are not open. @type {Map<string, string>} */
@@ -38,7 +38,13 @@ export function Composer() {
     }
     e.target.value = "";
   };
-  return html`<div class="compose">${refused.value && html`<p class="bad">${refused.value}</p>`}<div class="box">
+  const again = editing.value;
+  useEffect(() => {
+    if (again === null || !field.current) return;
+    field.current.value = (session.value?.events[again]?.content?.parts ?? []).map((/** @type {any} */ one) => one.text ?? "").join("");
+    field.current.focus();
+  }, [again]);
+  return html`<div class="compose">${again !== null && html`<p class="q2 small">Sent again, it begins a session of its own with what was said before it. <${Button} kind="quiet" onClick=${() => { editing.value = null; }}>Leave it<//></p>`}${refused.value && html`<p class="bad">${refused.value}</p>`}<div class="box">
     <textarea id="write" ref=${field} rows="2" aria-label=${hint} placeholder=${hint} key=${id} onKeyDown=${onKey}
       onInput=${(/** @type {any} */ e) => drafts.set(id, e.target.value)}>${drafts.get(id) ?? ""}</textarea>
     ${files.value.length > 0 && html`<div class="atts">${files.value.map((one, n) => html`<span class="att"><${Icon} name="file" />${one.displayName}

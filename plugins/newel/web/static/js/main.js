@@ -113,7 +113,7 @@ function Welcome() {
   return html`<${Empty} title=${one.name}>${one.description || "An agent without a description."} Write a message: what happens to it appears here, step by step, with its price.<//>`;
 }
 
-const WIDE = new Set(["chain", "events", "state", "artifacts", "graph", "keys"]);
+const WIDE = new Set(["chain", "events", "state", "artifacts", "memory", "graph", "beside", "keys"]);
 
 function Page() {
   const at = route.value;

@@ -11,7 +11,9 @@ export const PANELS = [
   { name: "events", title: "Events", line: "the session as it is stored: nothing else exists of it.", load: () => import("./panels/events.js") },
   { name: "state", title: "State", line: "what agents and tools have noted, as of any event.", load: () => import("./panels/state.js") },
   { name: "artifacts", title: "Artifacts", line: "files of this session and of its user, in versions.", load: () => import("./panels/artifacts.js") },
+  { name: "memory", title: "Memory", line: "what the agent would find about the user, over all sessions.", load: () => import("./panels/memory.js") },
   { name: "graph", title: "Graph", line: "the agents and tools, and the way that a run took through them.", load: () => import("./panels/graph.js") },
+  { name: "beside", title: "Beside", line: "another session of this agent, and the first event that differs.", load: () => import("./panels/beside.js") },
 ];
 /** @type {Panel[]} */
 export const HIDDEN = [{ name: "keys", title: "Keys", line: "", load: () => import("./panels/keys.js") }];

@@ -56,6 +56,7 @@ export const ROUTES = {
   run_legacy_eval: {"method": "POST", "path": "/dev/apps/{app_name}/eval_sets/{eval_set_id}/run_eval"},
   run_sse: {"method": "POST", "path": "/run_sse"},
   save_artifact: {"method": "POST", "path": "/apps/{app_name}/users/{user_id}/sessions/{session_id}/artifacts"},
+  search_memory: {"method": "GET", "path": "/dev/apps/{app_name}/users/{user_id}/memory"},
   set_telemetry_config: {"method": "POST", "path": "/config/telemetry"},
   show_composition: {"method": "GET", "path": "/dev/composition"},
   steer: {"method": "POST", "path": "/apps/{app_name}/users/{user_id}/sessions/{session_id}/steer"},

@@ -39,6 +39,8 @@ export const streaming = signal(/** @type {Record<string, { text: string, though
 export const runs = signal(/** @type {{ id: string, invocationId: string | null }[]} */ ([]));
 export const running = computed(() => runs.value.length > 0);
 export const sendError = signal(/** @type {any} */ (null));
+/** The message that is written again: what was said before it stays, in a session of its own. */
+export const editing = signal(/** @type {number | null} */ (null));
 /** What is marked in the conversation and in the panel: the index of an event. */
 export const selection = signal(/** @type {number | null} */ (null));
 
@@ -77,7 +79,7 @@ export async function loadQuestions() {
 /** @param {string} name @param {string} id */
 export async function openSession(name, id) {
   if (session.value?.id === id && session.value.app === name) return;
-  batch(() => { session.value = null; missing.value = null; spans.value = []; explained.value = []; streaming.value = {}; runs.value = []; selection.value = null; sendError.value = null; });
+  batch(() => { session.value = null; missing.value = null; spans.value = []; explained.value = []; streaming.value = {}; runs.value = []; selection.value = null; editing.value = null; sendError.value = null; });
   try {
     const found = await get("get_session", { app_name: name, user_id: user.value, session_id: id });
     if (route.value.session !== id) return;
@@ -166,6 +168,10 @@ export async function newSession() {
 /** Say something: a message for a new run, or to the agent at work. @param {any[]} parts */
 export async function say(parts) {
   sendError.value = null;
+  if (editing.value !== null) {
+    if (!(await fork(editing.value))) return false;
+    editing.value = null;
+  }
   if (!session.value && !(await newSession())) return false;
   const at = /** @type {NonNullable<typeof session.value>} */ (session.value);
   const newMessage = { role: "user", parts };
@@ -239,12 +245,15 @@ export async function changeState(delta) {
 /** A new session with the first events of this one. @param {number} count */
 export async function fork(count) {
   const at = session.value;
-  if (!at) return;
+  if (!at) return false;
   const own = at.events.slice(0, count);
   const title = { displayName: `Fork of “${titleOf(at)}”` };
   const body = { state: { __session_metadata__: title }, events: own };
   const made = await noted(get("create_session", { app_name: at.app, user_id: user.value }, { body }));
-  if (made) go(toSession(at.app, made.id));
+  if (!made) return false;
+  go(toSession(at.app, made.id));
+  await openSession(at.app, made.id);
+  return true;
 }
 
 /** @param {{ events: any[], state: Record<string, any> } | null} one */

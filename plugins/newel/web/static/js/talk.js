@@ -2,16 +2,18 @@
 import { html, useLayoutEffect, useRef, useSignal } from "../vendor/preact.js";
 import { Composer } from "./composer.js";
 import { argumentLine, count, duration, plural, size, visible } from "./format.js";
-import { failureText, isAsking, isFailure, parts } from "./log.js";
+import { failureText, isAsking, isFailure, parts, words } from "./log.js";
 import { markdown } from "./markdown.js";
 import { Question } from "./questions.js";
 import { toSession } from "./route.js";
-import { app, events, fork, questions, results, running, selection, sendError, session, streaming, turns, user } from "./store.js";
+import { app, editing, events, fork, questions, results, running, selection, sendError, session, streaming, turns, user } from "./store.js";
 import { Button, Empty, Failure, Fold, Icon, Money, Note, Status, Time } from "./ui.js";
 
 /** How near to the end a reader follows the stream. */
 const NEAR = 40;
 const MOST = 4000;
+/** How many runs, and entries of a run, are drawn before somebody asks for more. */
+const RUNS = 30, ENTRIES = 200;
 
 export function Talk() {
   const list = useRef(/** @type {HTMLElement | null} */ (null));
@@ -35,9 +37,12 @@ export function Talk() {
     if (follows.value) { seen.current = total; behind.value = 0; }
   };
   const down = () => { follows.value = true; if (list.current) list.current.scrollTop = list.current.scrollHeight; };
-  const shown = turns.value;
+  const earlier = useSignal(RUNS);
+  const shown = turns.value.slice(-earlier.value);
+  const hidden = turns.value.length - shown.length;
   return html`<main class="talk" aria-label="Conversation">
     <div class="scroll" tabindex="0" ref=${list} onScroll=${scrolled}>
+      ${hidden > 0 && html`<div class="pad"><${Button} onClick=${() => { earlier.value += 3 * RUNS; }}>${plural(hidden, "earlier run")}<//></div>`}
       ${!shown.length && html`<${Empty} title=${`Talk with ${app.value}`}>Write below. Each answer shows what was called for it, and what it cost.<//>`}
       ${shown.map((turn) => html`<${Turn} key=${turn.id} turn=${turn} last=${turn === shown[shown.length - 1]} />`)}
       ${Object.entries(flows).map(([author, one]) => html`<${Flow} key=${author} author=${author} ...${one} />`)}
@@ -58,7 +63,9 @@ const Flow = ({ author, text, thought }) => html`<article class="turn"><div clas
 function Turn({ turn, last }) {
   const chosen = selection.value !== null && turn.entries.some((one) => one.index === selection.value);
   let author = "";
-  const shown = turn.entries.flatMap((entry) => {
+  const whole = useSignal(false);
+  const drawn = whole.value ? turn.entries : turn.entries.slice(-ENTRIES);
+  const shown = drawn.flatMap((entry) => {
     const items = itemsOf(entry);
     if (!items.length) return [];
     const head = entry.event.author === author ? [] : [html`<${Who} event=${entry.event} />`];
@@ -66,7 +73,7 @@ function Turn({ turn, last }) {
     return [...head, ...items];
   });
   const waiting = questions.value.filter((one) => one.sessionId === session.value?.id && one.invocationId === turn.id);
-  return html`<article class=${`turn ${chosen ? "is-linked" : ""}`}>${shown}
+  return html`<article class=${`turn ${chosen ? "is-linked" : ""}`}>${drawn.length < turn.entries.length && html`<${Button} onClick=${() => { whole.value = true; }}>${plural(turn.entries.length - drawn.length, "earlier event")}<//>`}${shown}
     ${waiting.map((one) => html`<${Question} key=${one.id} question=${one} asked=${askedAt(turn, one.id)} />`)}
     <${Sum} turn=${turn} last=${last} /></article>`;
 }
@@ -144,8 +151,10 @@ function Tool({ call, entry }) {
 function Sum({ turn, last }) {
   const models = turn.usage.calls;
   const end = turn.entries[turn.entries.length - 1].index + 1;
+  const said = turn.entries.find((one) => one.event.author === "user" && words(one.event))?.index;
   return html`<div class="sum"><a class="q" href=${toSession(session.value?.app ?? "", session.value?.id ?? "", "run", turn.number)}>Run ${turn.number}</a>
     ${models > 0 && html`<span class="hide-m">${plural(models, "model call")}</span>`}${turn.tools > 0 && html`<span class="hide-m">${plural(turn.tools, "tool call")}</span>`}
     <span>${duration(turn.ended - turn.began)}</span>${models > 0 && html`<${Money} value=${turn.usage.cost} incomplete=${turn.usage.incomplete && turn.usage.cost != null} />`}
-    <span class="grow"></span>${!(last && running.value) && html`<${Button} kind="quiet" icon="fork" label="A new session with everything up to here" onClick=${() => fork(end)}>Fork<//>`}</div>`;
+    <span class="grow"></span>${said !== undefined && !running.value && html`<${Button} kind="quiet" icon="edit" label="Write this message again, in a session of its own" onClick=${() => { editing.value = said; }}>Edit<//>`}
+    ${!(last && running.value) && html`<${Button} kind="quiet" icon="fork" label="A new session with everything up to here" onClick=${() => fork(end)}>Fork<//>`}</div>`;
 }
