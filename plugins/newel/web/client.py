@@ -8,6 +8,7 @@ from pathlib import Path
 
 from newel.server.kinds import WEBSOCKET
 from newel.server.plugin import register_routes
+from newel.web.plugin import register_routes as routes_of_the_page
 
 _HEAD = "/** The documented routes of the API server; made by python -m newel.web.client. */\n"
 
@@ -16,7 +17,7 @@ def source() -> str:
     """The module `js/routes.js`."""
     routes = {
         one.name: {"method": one.method, "path": one.path}
-        for one in sorted(register_routes(), key=lambda route: route.name)
+        for one in sorted([*register_routes(), *routes_of_the_page()], key=lambda route: route.name)
         if one.method != WEBSOCKET
     }
     lines = [f"  {name}: {json.dumps(one)},\n" for name, one in routes.items()]

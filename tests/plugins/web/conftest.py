@@ -84,7 +84,13 @@ def page_at(chromium: Any, address: str) -> Iterator[Open]:
     problems: list[str] = []
 
     def opened(
-        place: str = "", *, width: int = 1440, theme: str = "light", allowed: str = "", origin: str = address
+        place: str = "",
+        *,
+        width: int = 1440,
+        theme: str = "light",
+        allowed: str = "",
+        tolerant: bool = False,
+        origin: str = address,
     ) -> Any:
         context = chromium.new_context(
             viewport={"width": width, "height": 900},
@@ -98,8 +104,9 @@ def page_at(chromium: Any, address: str) -> Iterator[Open]:
             if message.type in ("error", "warning") and not (allowed and allowed in message.text):
                 problems.append(f"{message.type}: {message.text}")
 
-        page.on("console", note)
-        page.on("pageerror", lambda error: problems.append(str(error)))
+        if not tolerant:
+            page.on("console", note)
+            page.on("pageerror", lambda error: problems.append(str(error)))
         page.on("dialog", lambda dialog: problems.append(f"a dialog: {dialog.message}"))
         page.on(
             "request",

@@ -196,7 +196,18 @@ def test_an_attackers_session_runs_nothing_and_stays_readable(page_at: Any, new_
 
 
 @pytest.mark.parametrize(
-    "panel", ["run", "chain/2/steps", "chain/2/final", "events/3", "state", "artifacts", "memory", "graph", "beside"]
+    "panel",
+    [
+        "run",
+        "chain/2/steps",
+        "chain/2/final",
+        "events/3",
+        "state",
+        "artifacts",
+        "panel/memory",
+        "graph",
+        "panel/beside",
+    ],
 )
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_serious(page_at: Any, new_session: Callable[..., str], panel: str, theme: str):

@@ -198,7 +198,7 @@ def test_keys_and_an_unknown_panel(page_at: Any, told: str):
 def test_the_memory_is_searched(page_at: Any, new_session: Callable[..., str], api: Any):
     session = new_session("Where is my rain jacket? Order 19.")
     api.patch("/apps/support_desk/users/user/memory", json={"sessionId": session}).raise_for_status()
-    page = page_at(at(session, "memory"))
+    page = page_at(at(session, "panel/memory"))
     page.get_by_label("Search the memory of user").fill("jacket")
     expect(page.locator(".what2").first).to_contain_text("rain jacket")
     page.get_by_label("Search the memory of user").fill("submarine")
@@ -207,7 +207,7 @@ def test_the_memory_is_searched(page_at: Any, new_session: Callable[..., str], a
 
 def test_a_fork_stands_beside_its_origin(page_at: Any, new_session: Callable[..., str]):
     first, second = new_session("Hello", "Where is order 19?"), new_session("Hello", "Where is order 17?")
-    page = page_at(at(first, f"beside/{second}"))
+    page = page_at(at(first, f"panel/beside/{second}"))
     expect(page.get_by_text("Here they begin to differ.")).to_be_visible()
     rows = page.locator(".panel tbody tr")
     marked = rows.evaluate_all("rows => rows.findIndex(row => row.textContent.includes('begin to differ'))")

@@ -1,7 +1,7 @@
 /** Keys: single letters act while no field has the focus, and can be turned off. */
 import { go, route, to, toSession } from "./route.js";
 import { app, drawer, hidesTalk, running, session, singleKeys, stop } from "./store.js";
-import { PANELS } from "./panels.js";
+import { extra, PANELS } from "./panels.js";
 
 /** Key -> what it does, as the panel of keys shows it. @type {[string, string][]} */
 export const KEYS = [
@@ -27,10 +27,14 @@ export function onKey(event) {
   const act = prefix ? AFTER_G[event.key] : ALONE[event.key];
   prefix = !prefix && event.key === "g";
   if (act) { act(); event.preventDefault(); }
-  else if (/^[1-9]$/.test(event.key) && session.value && PANELS[Number(event.key) - 1]) {
-    go(toSession(session.value.app, session.value.id, PANELS[Number(event.key) - 1].name));
+  else if (/^[1-9]$/.test(event.key) && session.value) {
+    const hash = addresses(session.value)[Number(event.key) - 1];
+    if (hash) go(hash);
   }
 }
+
+/** The addresses of the tabs, in their order. @param {{ app: string, id: string }} at */
+const addresses = (at) => [...PANELS.map((one) => toSession(at.app, at.id, one.name)), ...extra.value.map((one) => toSession(at.app, at.id, "panel", one.name))];
 
 /** @param {number} step */
 function move(step) {

@@ -2,7 +2,8 @@
 import { html, render } from "../vendor/preact.js";
 import { money, ago } from "./format.js";
 import { onKey } from "./keys.js";
-import { HIDDEN, Opened, PANELS, VIEWS } from "./panels.js";
+import { PluginPanel } from "./element.js";
+import { extra, HIDDEN, Opened, PANELS, VIEWS } from "./panels.js";
 import { ask, go, route, to, toSession } from "./route.js";
 import {
   app, apps, begin, connection, drawer, events, hidesTalk, keep, loadApps, missing, problem, questions, session, summaries, theme, titleOf,
@@ -75,12 +76,16 @@ function Tabs() {
   const tab = (/** @type {any} */ one) => html`<a role="tab" href=${toSession(at.app, at.id, one.name)} aria-selected=${String(chosen === one.name)}>${one.title}${counts[one.name] ? html` <span class="q">${counts[one.name]}</span>` : ""}</a>`;
   return html`<div class="tabs"><div class="in" role="tablist" aria-label="Panels">
     <a class="only-s" role="tab" href=${toSession(at.app, at.id, "talk")} aria-selected=${String(chosen === "talk")}>Conversation</a>
-    ${PANELS.map(tab)}</div><span class="grow"></span>
+    ${PANELS.map(tab)}${extra.value.map((one) => html`<a role="tab" href=${toSession(at.app, at.id, "panel", one.name)} aria-selected=${String(chosen === "panel" && route.value.rest[0] === one.name)}>${one.title}</a>`)}</div><span class="grow"></span>
     <span class="hide-m hide-s mid"><${Button} kind="quiet" icon="wide" label="Hide the conversation: backslash" onClick=${() => { hidesTalk.value = !hidesTalk.value; }} /></span></div>`;
 }
 
 function Panel() {
   const name = route.value.panel === "talk" ? "run" : route.value.panel || "run";
+  if (name === "panel") {
+    const one = extra.value.find((each) => each.name === route.value.rest[0]);
+    return one ? html`<section aria-label=${one.title} key=${one.name}><${FirstVisit} panel=${one} /><${PluginPanel} panel=${one} /></section>` : null;
+  }
   const panel = [...PANELS, ...HIDDEN].find((one) => one.name === name);
   if (!panel) return html`<${Empty} title="There is no such panel">The address names “${name}”. Choose one of the tabs.<//>`;
   return html`<section aria-label=${panel.title}><${FirstVisit} panel=${panel} /><${Opened} ...${panel} /></section>`;
@@ -113,7 +118,7 @@ function Welcome() {
   return html`<${Empty} title=${one.name}>${one.description || "An agent without a description."} Write a message: what happens to it appears here, step by step, with its price.<//>`;
 }
 
-const WIDE = new Set(["chain", "events", "state", "artifacts", "memory", "graph", "beside", "keys"]);
+const WIDE = new Set(["chain", "events", "state", "artifacts", "graph", "panel", "keys"]);
 
 function Page() {
   const at = route.value;

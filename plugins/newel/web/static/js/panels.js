@@ -1,5 +1,6 @@
 /** The panels beside a conversation, in the order of their tabs; each loads when it is opened. */
 import { Component, html, signal } from "../vendor/preact.js";
+import { get } from "./api.js";
 import { Failure } from "./ui.js";
 
 /** @typedef {{ name: string, title: string, line: string, load: () => Promise<any> }} Panel */
@@ -11,10 +12,12 @@ export const PANELS = [
   { name: "events", title: "Events", line: "the session as it is stored: nothing else exists of it.", load: () => import("./panels/events.js") },
   { name: "state", title: "State", line: "what agents and tools have noted, as of any event.", load: () => import("./panels/state.js") },
   { name: "artifacts", title: "Artifacts", line: "files of this session and of its user, in versions.", load: () => import("./panels/artifacts.js") },
-  { name: "memory", title: "Memory", line: "what the agent would find about the user, over all sessions.", load: () => import("./panels/memory.js") },
   { name: "graph", title: "Graph", line: "the agents and tools, and the way that a run took through them.", load: () => import("./panels/graph.js") },
-  { name: "beside", title: "Beside", line: "another session of this agent, and the first event that differs.", load: () => import("./panels/beside.js") },
 ];
+/** Those of plugins, after ours. */
+export const extra = signal(/** @type {any[]} */ ([]));
+get("list_web_panels", {}).then((found) => { extra.value = found; }, () => {});
+
 /** @type {Panel[]} */
 export const HIDDEN = [{ name: "keys", title: "Keys", line: "", load: () => import("./panels/keys.js") }];
 /** @type {Record<string, () => Promise<any>>} */

@@ -12,7 +12,7 @@ const essence = (event) => JSON.stringify([event.author, words(event), calls(eve
 
 export default function Beside() {
   const at = session.value;
-  const id = route.value.rest[0] ?? "";
+  const id = route.value.rest[1] ?? "";
   const other = useSignal(/** @type {any} */ (null));
   const failed = useSignal(/** @type {any} */ (null));
   useEffect(() => {
@@ -21,7 +21,7 @@ export default function Beside() {
   }, [at?.id, id]);
   if (!at) return null;
   const others = (summaries.value?.sessions ?? []).filter((one) => one.id !== at.id);
-  const pick = html`<div class="head"><label class="pick f">Beside <select aria-label="The other session" value=${id} onChange=${(/** @type {any} */ e) => go(toSession(at.app, at.id, "beside", e.target.value))}>
+  const pick = html`<div class="head"><label class="pick f">Beside <select aria-label="The other session" value=${id} onChange=${(/** @type {any} */ e) => go(toSession(at.app, at.id, "panel", "beside", e.target.value))}>
     <option value="">choose a session</option>${others.map((one) => html`<option value=${one.id}>${one.title || one.id}</option>`)}</select></label>
     ${other.value && html`<span class="grow"></span><span class="q2 small">${money(usageOf(events.value).cost)} beside ${money(usageOf(other.value.events).cost)}</span>`}</div>`;
   if (failed.value) return html`${pick}<${Failure} error=${failed.value} />`;
