@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from starlette.responses import Response
 
-from newel.server.calls import Call
+from newel.server.calls import Call, endpoint
 from newel.server.refusals import Refusal
 
 _TYPES = {
@@ -31,11 +31,13 @@ class File(NamedTuple):
     media_type: str
 
 
+@endpoint(media_type="text/html")
 async def page(call: Call) -> Response:
     """The web UI."""
     return _answer(call, "index.html")
 
 
+@endpoint(media_type="*/*")
 async def file(call: Call) -> Response:
     """A file of the web UI."""
     return _answer(call, call.path["name"])

@@ -42,6 +42,7 @@ async def panels(call: Call) -> object:
     ]
 
 
+@endpoint(media_type="text/javascript")
 async def panel(call: Call) -> Response:
     """The module of a plugin's panel."""
     owned = call.server.composition.registry.owned(WebPanel).get(call.path["name"].removesuffix(".js"))

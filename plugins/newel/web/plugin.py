@@ -42,10 +42,10 @@ def register_web_panels() -> list[WebPanel]:
             line="what the agent would find about the user, over all sessions.",
         ),
         WebPanel(
-            name="beside",
-            title="Beside",
-            element="newel-beside",
-            source=lambda: _element("newel-beside", "beside"),
+            name="compare",
+            title="Compare",
+            element="newel-compare",
+            source=lambda: _element("newel-compare", "compare"),
             line="another session of this agent, and the first event that differs.",
         ),
     ]

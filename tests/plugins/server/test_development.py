@@ -175,7 +175,11 @@ def test_agent_files_are_read_and_nothing_else(serve: Serve, tmp_path: Path) -> 
 
 
 def test_the_web_ui_is_served_where_there_is_one(serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    client = clerk(serve)
+    assert clerk(serve).get("/").headers["location"] == "/web/"
+    without = tmp_path / "newel.yaml"
+    without.write_text("extends: standard\ndisable: [web]\n")
+    client = clerk(serve, distribution=str(without))
+    assert client.get("/web/").status_code == 404
     monkeypatch.setattr(ui, "bundle", lambda: None)
     assert client.get("/").headers["location"] == "/docs"
     assert client.get("/dev-ui/").status_code == 404

@@ -61,9 +61,9 @@ def api(address: str) -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """The system's Chromium."""
+    """The system's Chromium. Its driver has a running loop in this thread, which tests of other modules must not see."""
     playwright = pytest.importorskip("playwright.sync_api")
     path = next((found for name in _NAMES if (found := shutil.which(name))), None)
     if path is None:

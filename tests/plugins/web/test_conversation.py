@@ -206,7 +206,7 @@ def test_an_attackers_session_runs_nothing_and_stays_readable(page_at: Any, new_
         "artifacts",
         "panel/memory",
         "graph",
-        "panel/beside",
+        "panel/compare",
     ],
 )
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -207,7 +207,7 @@ def test_the_memory_is_searched(page_at: Any, new_session: Callable[..., str], a
 
 def test_a_fork_stands_beside_its_origin(page_at: Any, new_session: Callable[..., str]):
     first, second = new_session("Hello", "Where is order 19?"), new_session("Hello", "Where is order 17?")
-    page = page_at(at(first, f"panel/beside/{second}"))
+    page = page_at(at(first, f"panel/compare/{second}"))
     expect(page.get_by_text("Here they begin to differ.")).to_be_visible()
     rows = page.locator(".panel tbody tr")
     marked = rows.evaluate_all("rows => rows.findIndex(row => row.textContent.includes('begin to differ'))")

@@ -77,7 +77,7 @@ def test_panels_are_listed_with_their_provider(shop: Any):
         "source": found["hats"]["source"],
     }
     assert found["memory"]["source"].startswith("newel ")  # two of newel's own are made in the same way
-    assert found["beside"]["plugin"] == "web"
+    assert found["compare"]["plugin"] == "web"
 
 
 def test_a_panels_module_is_served_and_known_by_its_hash(shop: Any):

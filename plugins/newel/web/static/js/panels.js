@@ -1,4 +1,4 @@
-/** The panels beside a conversation, in the order of their tabs; each loads when it is opened. */
+/** The panels next to a conversation, in the order of their tabs; each loads when it is opened. */
 import { Component, html, signal } from "../vendor/preact.js";
 import { get } from "./api.js";
 import { Failure } from "./ui.js";

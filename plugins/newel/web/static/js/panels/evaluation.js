@@ -26,7 +26,7 @@ export default function Evaluation() {
   });
   if (failed.value) return html`<${Failure} error=${failed.value} retry=${() => { failed.value = null; }} />`;
   if (!sets.value) return null;
-  if (!sets.value.length) return html`<div class="head"><h2>Evaluation</h2></div><${Empty} title="No evaluation set yet">A set is a file <code>NAME.evalset.json</code> beside the agent. <code>newel eval record</code> makes one from a session.<//>`;
+  if (!sets.value.length) return html`<div class="head"><h2>Evaluation</h2></div><${Empty} title="No evaluation set yet">A set is a file <code>NAME.evalset.json</code> next to the agent. <code>newel eval record</code> makes one from a session.<//>`;
   return html`<div class="head"><h2>Evaluation of ${app.value}</h2></div><div class="split"><div tabindex="0"><table><thead><tr><th>set</th></tr></thead><tbody>
       ${sets.value.map((one) => html`<tr key=${one} data-row tabindex="0" aria-selected=${String(one === chosen)} onClick=${() => go(to("evaluation", one))}><td>${visible(one)}</td></tr>`)}</tbody></table></div>
     <div tabindex="0">${chosen ? html`<div class="head"><b>${visible(chosen)}</b><span class="q2">${cases.value.length} cases</span><span class="grow"></span><${Button} kind="main" icon="play" disabled=${busy.value} onClick=${run}>${busy.value ? "Running" : "Run all"}<//></div>

@@ -1,4 +1,4 @@
-/** State: as of any event, beside another one; an edit is a new event. */
+/** State: as of any event, next to another one; an edit is a new event. */
 import { html, useSignal } from "../../vendor/preact.js";
 import { brief, count, visible } from "../format.js";
 import { stateAt } from "../log.js";

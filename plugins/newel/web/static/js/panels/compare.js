@@ -1,4 +1,4 @@
-/** Beside: another session of the same agent, row by row, and the first row that differs. */
+/** Compare: another session of the same agent, row by row, and the first row that differs. */
 import { html, useEffect, useSignal } from "../../vendor/preact.js";
 import { get } from "../api.js";
 import { brief, money, visible } from "../format.js";
@@ -10,7 +10,7 @@ import { Empty, Failure, Icon } from "../ui.js";
 /** What two events must have in common to be the same. @param {any} event */
 const essence = (event) => JSON.stringify([event.author, words(event), calls(event).map((one) => [one.name, one.args]), responses(event).map((one) => [one.name, one.response])]);
 
-export default function Beside() {
+export default function Compare() {
   const at = session.value;
   const id = route.value.rest[1] ?? "";
   const other = useSignal(/** @type {any} */ (null));
@@ -21,9 +21,9 @@ export default function Beside() {
   }, [at?.id, id]);
   if (!at) return null;
   const others = (summaries.value?.sessions ?? []).filter((one) => one.id !== at.id);
-  const pick = html`<div class="head"><label class="pick f">Beside <select aria-label="The other session" value=${id} onChange=${(/** @type {any} */ e) => go(toSession(at.app, at.id, "panel", "beside", e.target.value))}>
+  const pick = html`<div class="head"><label class="pick f">Compare with <select aria-label="The other session" value=${id} onChange=${(/** @type {any} */ e) => go(toSession(at.app, at.id, "panel", "compare", e.target.value))}>
     <option value="">choose a session</option>${others.map((one) => html`<option value=${one.id}>${one.title || one.id}</option>`)}</select></label>
-    ${other.value && html`<span class="grow"></span><span class="q2 small">${money(usageOf(events.value).cost)} beside ${money(usageOf(other.value.events).cost)}</span>`}</div>`;
+    ${other.value && html`<span class="grow"></span><span class="q2 small">${money(usageOf(events.value).cost)} here, ${money(usageOf(other.value.events).cost)} there</span>`}</div>`;
   if (failed.value) return html`${pick}<${Failure} error=${failed.value} />`;
   if (!other.value) return html`${pick}<${Empty} title="Two sessions, row by row">Choose another session of ${at.app}, for example a fork of this one: the first event that differs is marked.<//>`;
   const ours = events.value, theirs = other.value.events;
