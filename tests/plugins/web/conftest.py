@@ -63,7 +63,7 @@ def api(address: str) -> Iterator[httpx.Client]:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """The system's Chromium. Its driver has a running loop in this thread, which tests of other modules must not see."""
+    """The system's Chromium, for a module: its driver leaves a running loop in the thread of the tests."""
     playwright = pytest.importorskip("playwright.sync_api")
     path = next((found for name in _NAMES if (found := shutil.which(name))), None)
     if path is None:
