@@ -46,6 +46,8 @@ _USER = "user"
 #: For how long clients need not list the tools again.
 _FRESH_MS = 60_000
 _KEY_BYTES = 32
+#: Hosts that name this machine to itself, at any port.
+_LOOPBACK = ("127.0.0.1:*", "localhost:*", "[::1]:*")
 
 
 class AgentServer:
@@ -100,13 +102,17 @@ class AgentServer:
         finally:
             await self.close()
 
-    def http_app(self, path: str = "/mcp") -> ASGIApp:
+    def http_app(self, path: str = "/mcp", *, hosts: Sequence[str] | None = _LOOPBACK) -> ASGIApp:
         """An ASGI app that serves clients over HTTP at `path`.
 
-        Its lifespan must run. It asks for no token, host or origin: who serves it does.
+        Its lifespan must run. It asks for no token: who serves it does. Requests for other `hosts` (``shop.example``,
+        ``127.0.0.1:*`` for any port), or from pages of others, are refused; None: who serves it checks them.
         """
-        checked_by_others = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-        return self.sdk.streamable_http_app(streamable_http_path=path, transport_security=checked_by_others)
+        origins = [f"{scheme}://{host}" for host in hosts or () for scheme in ("http", "https")]
+        security = TransportSecuritySettings(
+            enable_dns_rebinding_protection=hosts is not None, allowed_hosts=list(hosts or ()), allowed_origins=origins
+        )
+        return self.sdk.streamable_http_app(streamable_http_path=path, transport_security=security)
 
     async def close(self) -> None:
         """Cancel the runs, and close the agent's toolsets."""

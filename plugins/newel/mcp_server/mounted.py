@@ -30,7 +30,7 @@ class Mounted:
     """The MCP server of one app. A task of its own holds the SDK's scopes open, whichever request came first."""
 
     def __init__(self, server: AgentServer) -> None:
-        app = server.http_app("/")
+        app = server.http_app("/", hosts=None)
         self._app: ASGIApp = app
         self._manager = server.sdk.session_manager
         self._ready = asyncio.Event()

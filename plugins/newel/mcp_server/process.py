@@ -20,7 +20,9 @@ async def serve_http(server: AgentServer, options: Options) -> None:
     try:
         await server.offers()
         sockets = listen(options.host, options.port)
-        config = uvicorn.Config(wrapped(server.http_app(_PATH), options), lifespan="on", **uvicorn_settings(options))
+        config = uvicorn.Config(
+            wrapped(server.http_app(_PATH, hosts=None), options), lifespan="on", **uvicorn_settings(options)
+        )
         await _Announcing(config, options.guards.token).serve(sockets)
     finally:
         await server.close()

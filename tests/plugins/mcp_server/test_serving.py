@@ -18,6 +18,9 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
+from newel import Agent
+from newel.mcp_server import to_mcp_server
+
 _AGENT = """
     from newel import Agent
 
@@ -104,3 +107,30 @@ def test_wrong_inputs(folder: Path, args: tuple[str, ...], text: str) -> None:
     assert status == 2
     assert text in stderr
     assert stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("hosts", "sent", "status"),
+    [
+        (None, {}, 200),
+        (None, {"host": "evil.example"}, 421),
+        (None, {"origin": "https://evil.example"}, 403),
+        (None, {"origin": "http://localhost:3000"}, 200),
+        (["shop.example"], {"host": "shop.example", "origin": "https://shop.example"}, 200),
+        (["shop.example"], {}, 421),
+    ],
+)
+def test_an_app_of_its_own_serves_its_hosts_only(hosts: list[str] | None, sent: dict[str, str], status: int) -> None:
+    server = to_mcp_server(Agent(name="crier", model="echo:"))
+    app: Any = server.http_app() if hosts is None else server.http_app(hosts=hosts)
+
+    async def asked() -> int:
+        transport = httpx.ASGITransport(app)
+        base = "http://127.0.0.1:8000"
+        params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+        headers = {"accept": "application/json, text/event-stream", **sent}
+        async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url=base) as client:
+            return (await client.post("/mcp", json=body, headers=headers)).status_code
+
+    assert asyncio.run(asked()) == status
