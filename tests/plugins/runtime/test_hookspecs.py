@@ -222,6 +222,9 @@ def test_a_descriptor_from_a_hook_lands_where_it_belongs(kind: Kind[Any]) -> Non
         "make": idle,
         "user_of": idle,
         "path": "/mine",
+        "title": "Mine",
+        "element": "my-panel",
+        "source": str,
         "after": _ANCHORS.get(kind.hook, ()),
     }
     wanted = inspect.signature(kind.descriptor).parameters

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,7 +10,8 @@ import pytest
 from newel import tools
 from newel.agents import LlmAgent
 from newel.examples import BaseExampleProvider, Example
-from newel.memory.base_memory_service import BaseMemoryService
+from newel.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
+from newel.memory.memory_entry import MemoryEntry
 from newel.models.scripted import ScriptedModel
 from newel.tools import ExampleTool, GoogleSearchTool, VertexAiSearchTool, load_artifacts, load_memory, preload_memory
 from newel_kernel import ConfigurationError
@@ -106,8 +106,8 @@ class Memory(BaseMemoryService):
         if self.fault is not None:
             raise self.fault
         said = [Content(parts=[Part(text=text)] if text else []) for text in self.texts]
-        found = [SimpleNamespace(author="ada", timestamp="2026-01-01", content=content) for content in said]
-        return SimpleNamespace(memories=found)
+        found = [MemoryEntry(author="ada", timestamp="2026-01-01", content=content) for content in said]
+        return SearchMemoryResponse(memories=found)
 
 
 def test_what_is_remembered_is_in_the_instruction(talk: Any) -> None:

@@ -156,21 +156,16 @@ def test_results_are_saved_in_the_order_of_the_request(kit: Any, tmp_path: Path)
     assert [row["eval_id"] for row in json.loads(file.read_text())["eval_case_results"]] == ids
 
 
-@pytest.mark.parametrize("value", [1, object])
-def test_results_that_cannot_be_written_are_given_all_the_same(kit: Any, tmp_path: Path, value: object) -> None:
-    if value == 1:
-        (tmp_path / "demo").write_text("a file where the app's folder should be")
+def test_results_that_cannot_be_written_are_given_all_the_same(kit: Any, tmp_path: Path) -> None:
+    (tmp_path / "demo").write_text("a file where the app's folder should be")
     found = []
-
-    def odd(callback_context: Any) -> None:
-        callback_context.state["odd"] = value
 
     async def run() -> None:
         evaluation = service(
             kit,
             kit.case("a", kit.turn("hello")),
             kit.case("b", kit.turn("hello")),
-            root_agent=kit.agent(before_agent_callback=odd),
+            root_agent=kit.agent(),
             eval_set_results_manager=LocalEvalSetResultsManager(tmp_path),
         )
         request = EvaluateRequest(

@@ -16,7 +16,7 @@ def test_the_proxy_takes_it_off_or_leaves_it(serve: Serve, sent: str) -> None:
     assert client.get(f"{sent}/list-apps").json() == ["clerk"]
     assert client.post(f"{sent}/apps/clerk/users/u/sessions/a%2Fb", json={}).json()["id"] == "a/b"
     assert client.get(f"{sent}/apps/clerk/users/u/sessions/a%2Fb").json()["id"] == "a/b"
-    assert client.get(f"{sent}/").headers["location"].startswith("/agents/d")
+    assert client.get(f"{sent}/").headers["location"] == "/agents/web/"
     assert client.get(f"{sent}/agentsnot").status_code == 404
 
 

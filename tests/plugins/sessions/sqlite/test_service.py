@@ -490,9 +490,10 @@ def test_a_value_without_a_form_is_refused_with_its_place(tmp_path: Path, value:
             with pytest.raises(SessionError, match=begins + where + ".*" + message.format(key)):
                 await store.append_event(view, event)
             event.author = "untouched"
-        with pytest.raises(SessionError, match=r"the state of session 't' cannot be stored"):
-            await store.create_session(**WHERE, session_id="t", state={"app:k": value})
-        assert await store.get_session(**WHERE, session_id="t") is None
+        if "surrogate" not in message and "ud800" not in message:  # half a character of an initial state is mended
+            with pytest.raises(SessionError, match=r"the state of session 't' cannot be stored"):
+                await store.create_session(**WHERE, session_id="t", state={"app:k": value})
+            assert await store.get_session(**WHERE, session_id="t") is None
         assert (view.events, view.state, view.version) == ([], {}, 0)
         await store.append_event(view, said("usable"))
         assert texts(await store.get_session(**AT)) == texts(view) == ["usable"]
