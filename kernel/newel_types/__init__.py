@@ -117,12 +117,12 @@ _OWN = {
         "SecuritySchemeType"
     ),
     "cache_metadata": "CacheMetadata",
-    "content": "FrozenContent SharedContents freeze thaw",
     "exports": "deferred lazy_exports",
     "instructions": "own_tools texts_of",
     "lazy_field": "FrozenEmptyDict UnmadeFields lazy",
     "model_plugins": "read_model_plugins",
     "records": "ATOMS FrozenError Record as_plain coerce deep_copy forbid_extra record",
+    "sharing": "FrozenContent SharedContents freeze thaw",
     "sparse": "SparseValues set_sparse",
     "texts": "well_formed",
     "wire": "late",

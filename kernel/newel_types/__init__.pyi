@@ -56,15 +56,11 @@ from newel_types.config import ServiceTier as ServiceTier
 from newel_types.config import ThinkingConfig as ThinkingConfig
 from newel_types.config import ThinkingLevel as ThinkingLevel
 from newel_types.content import Content as Content
-from newel_types.content import FrozenContent as FrozenContent
 from newel_types.content import FunctionCall as FunctionCall
 from newel_types.content import FunctionResponse as FunctionResponse
 from newel_types.content import ModelContent as ModelContent
 from newel_types.content import Part as Part
-from newel_types.content import SharedContents as SharedContents
 from newel_types.content import UserContent as UserContent
-from newel_types.content import freeze as freeze
-from newel_types.content import thaw as thaw
 from newel_types.credentials import ApiAuth as ApiAuth
 from newel_types.credentials import ApiAuthApiKeyConfig as ApiAuthApiKeyConfig
 from newel_types.credentials import ApiKeyConfig as ApiKeyConfig
@@ -257,6 +253,10 @@ from newel_types.server_tools import ToolExaAiSearch as ToolExaAiSearch
 from newel_types.server_tools import ToolParallelAiSearch as ToolParallelAiSearch
 from newel_types.server_tools import UrlContext as UrlContext
 from newel_types.server_tools import WebSearch as WebSearch
+from newel_types.sharing import FrozenContent as FrozenContent
+from newel_types.sharing import SharedContents as SharedContents
+from newel_types.sharing import freeze as freeze
+from newel_types.sharing import thaw as thaw
 from newel_types.sparse import SparseValues as SparseValues
 from newel_types.sparse import set_sparse as set_sparse
 from newel_types.speech import AudioTranscriptionConfig as AudioTranscriptionConfig

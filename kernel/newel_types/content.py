@@ -5,8 +5,7 @@ JSON-compatible in both directions with the classes of the same name in ``google
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, SupportsIndex
+from typing import Any
 
 from newel_types.media import (
     Blob,
@@ -21,7 +20,7 @@ from newel_types.media import (
     PartMediaResolution,
     VideoMetadata,
 )
-from newel_types.records import Json, Record, coerce, deep_copy, record
+from newel_types.records import Json, Record, coerce, record
 
 
 @record
@@ -198,121 +197,5 @@ _PART_FIELDS: Json = {
     "video_metadata": VideoMetadata,
     "media_resolution": PartMediaResolution,
 }
-FrozenContent, FrozenPart = Content._frozen, Part._frozen
-_FrozenCall, _FrozenResponse = FunctionCall._frozen, FunctionResponse._frozen
-_CALLS, _RESPONSES = frozenset((FunctionCall, _FrozenCall)), frozenset((FunctionResponse, _FrozenResponse))
-
-
-def freeze(content: Content) -> Content:
-    """Freeze `content` and all that it holds, in place; a content that is frozen already is left alone."""
-    if content.__class__ is not Content:
-        return content
-    content.__class__ = FrozenContent
-    for part in content.parts or ():
-        if part.__class__ is not Part:
-            continue
-        part.__class__ = FrozenPart
-        if part.function_call is not None and part.function_call.__class__ is FunctionCall:
-            part.function_call.__class__ = _FrozenCall
-        if part.function_response is not None and part.function_response.__class__ is FunctionResponse:
-            part.function_response.__class__ = _FrozenResponse
-    return content
-
-
-def thaw(content: Content) -> Content:
-    """An ordinary copy of a frozen content; its parts, arguments and responses are copies as well."""
-    parts = content.parts
-    if parts is not None and len(parts) == 1 and (text := parts[0].text) is not None:  # most contents
-        part = parts[0]
-        if part.video_metadata is None and part.part_metadata is None and not Record._extras_exist:
-            own = Part(text, None, None, part.thought)
-            own.thought_signature = part.thought_signature
-            copy: Content = object.__new__(Content)
-            copy.role, copy.parts = content.role, [own]
-            return copy
-    return Content(role=content.role, parts=None if parts is None else [_thawed(part) for part in parts])
-
-
-def _thawed(part: Part) -> Part:
-    if Record._extras_exist or part.part_metadata is not None:
-        return part.model_copy(deep=True)
-    if part.text is not None and part.video_metadata is None:
-        # Nearly every part: it holds nothing that could be changed through the copy.
-        return Part(text=part.text, thought=part.thought, thought_signature=part.thought_signature)
-    call, response = part.function_call, part.function_response
-    if call is not None and call.partial_args is None:
-        call = FunctionCall(id=call.id, name=call.name, args=deep_copy(call.args), will_continue=call.will_continue)
-        return Part(function_call=call, thought=part.thought, thought_signature=part.thought_signature)
-    if response is not None and response.parts is None and response.scheduling is None:
-        response = FunctionResponse(
-            id=response.id,
-            name=response.name,
-            response=deep_copy(response.response),
-            will_continue=response.will_continue,
-        )
-        return Part(function_response=response, thought=part.thought, thought_signature=part.thought_signature)
-    return part.model_copy(deep=True)
-
-
-class SharedContents(list[Content]):
-    """A list of contents that shares frozen ones and copies one only when it is touched.
-
-    A model request starts with the session's own, frozen contents. Code that reads or edits an element
-    through the list gets a copy that belongs to the request, so an edit never changes the history.
-    `frozen()` gives the elements unchanged, for code that only reads.
-    """
-
-    __slots__ = ()
-
-    def frozen(self) -> list[Content]:
-        """The elements without thawing any: for reading only."""
-        return list.copy(self)
-
-    def _own(self, index: SupportsIndex) -> Content:
-        content = list.__getitem__(self, index)
-        if content.__class__ is FrozenContent:
-            content = thaw(content)
-            list.__setitem__(self, index, content)
-        return content
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return [self._own(i) for i in range(*index.indices(len(self)))]
-        return self._own(index)
-
-    def __iter__(self) -> Iterator[Content]:
-        at, put, index = list.__getitem__, list.__setitem__, 0
-        while index < len(self):
-            content = at(self, index)
-            if content.__class__ is FrozenContent:  # as `_own`, whose calls would be a third of the time
-                content = thaw(content)
-                put(self, index, content)
-            yield content
-            index += 1
-
-    def __reversed__(self) -> Iterator[Content]:
-        for index in range(len(self) - 1, -1, -1):
-            yield self._own(index)
-
-    def pop(self, index: SupportsIndex = -1) -> Content:
-        """Remove and return an element (a copy, if it was shared)."""
-        self._own(index)
-        return list.pop(self, index)
-
-    def copy(self) -> SharedContents:
-        """Another list over the same elements; those that were touched here are copied."""
-        return SharedContents(deep_copy(c) if c.__class__ is Content else c for c in list.copy(self))
-
-    def __add__(self, other: list[Content]) -> list[Content]:  # type: ignore[override] # contents only
-        return [*self, *other]
-
-    def __radd__(self, other: Any) -> Any:
-        return [*other, *self]
-
-    def __mul__(self, times: SupportsIndex) -> list[Content]:
-        return [*self] * times
-
-    __rmul__ = __mul__
-
-    def __deepcopy__(self, memo: dict[int, object]) -> list[Content]:
-        return [thaw(c) for c in list.copy(self)]
+_CALLS = frozenset((FunctionCall, FunctionCall._frozen))
+_RESPONSES = frozenset((FunctionResponse, FunctionResponse._frozen))

@@ -12,7 +12,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from functools import cache
 from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar, dataclass_transform
 
 from pydantic import (
@@ -72,6 +71,9 @@ class Record:
     _common: ClassVar[tuple[str, ...]]
     _plain: ClassVar[type[Any]]
     _frozen: ClassVar[type[Any]]
+    #: What `model_copy` calls, made when it first does.
+    _copy_fields: ClassVar[Callable[[Any, Any], None] | None] = None
+    _copy_deeply: ClassVar[Callable[[Any, Any], None] | None] = None
     _adapter: ClassVar[TypeAdapter[object] | None] = None
     #: The class of which one object alone may stand for a record, as the only item of a field; by their names.
     wraps: ClassVar[tuple[str, str]] = ("", "")
@@ -175,7 +177,10 @@ class Record:
         """An unfrozen copy with `update` applied; `deep` copies what it holds, too."""
         plain = self._plain
         new: Self = object.__new__(plain)
-        _copier(plain, deep)(self, new)  # type: ignore[arg-type]  # a class has a hash
+        copy_fields = plain._copy_deeply if deep else plain._copy_fields
+        if copy_fields is None:
+            copy_fields = _copier(plain, deep)
+        copy_fields(self, new)
         if plain.sparse:
             new.sparse_values = self.sparse_values.copy(deep_copy if deep else None)  # type: ignore[misc]  # a slot of such classes only
         if Record._extras_exist and (extra := getattr(self, "_extra", None)):
@@ -215,6 +220,7 @@ def record(cls: type[Any]) -> Any:
     new.field_names = tuple(field.name for field in dataclasses.fields(new))
     new._common = tuple(name for name in new.field_names if name not in new.sparse)
     new._plain = new
+    new._copy_fields = new._copy_deeply = None
     new._frozen = type(
         new.__name__,
         (new,),
@@ -317,17 +323,18 @@ def deep_copy(value: Any) -> Any:
     return value
 
 
-@cache
-def _copier(plain: type[Record], deep: bool) -> Callable[[Any, Any], None]:
+def _copier(plain: type[Any], deep: bool) -> Callable[[Any, Any], None]:
     """A function that copies a record's fields to another; generated code, which takes a third of a loop's time.
 
     (`dataclasses` makes constructors in the same way.)
     """
-    value = "v if (v := old.{0}).__class__ in ATOMS else deep_copy(v)" if deep else "old.{0}"
+    value = "v if (v := old.{0}) is None or v.__class__ in ATOMS else deep_copy(v)" if deep else "old.{0}"
     lines = "".join(f"    new.{name} = {value.format(name)}\n" for name in plain._common)
     space: Json = {"ATOMS": ATOMS, "deep_copy": deep_copy}
     exec(f"def copy_fields(old, new):\n{lines}", space)  # noqa: S102 - made of field names alone
-    return space["copy_fields"]  # type: ignore[no-any-return]
+    copier: Callable[[Any, Any], None] = space["copy_fields"]
+    setattr(plain, "_copy_deeply" if deep else "_copy_fields", copier)
+    return copier
 
 
 def _rebuild(plain: type[Any], state: Json, extra: Json | None) -> Any:

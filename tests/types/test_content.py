@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from newel_types import Content, FrozenContent, Part, SharedContents, freeze
+from newel_types import Content, FrozenContent, FrozenError, Part, SharedContents, freeze
 
 
 def content(text: str) -> Content:
@@ -177,3 +177,81 @@ def test_a_copied_text_part_keeps_its_unknown_fields() -> None:
     part = {"text": "a", "novel": {"list": [1]}}
     (copied,) = SharedContents([freeze(Content.model_validate({"role": "user", "parts": [part]}))])
     assert copied.model_dump(exclude_none=True)["parts"] == [part]
+
+
+@pytest.mark.parametrize("wrap", [lambda parts: parts, lambda parts: [*parts, Part(text="b")]], ids=["alone", "second"])
+@pytest.mark.parametrize("name", [name for name in Part.field_names if name != "text"])
+def test_a_copied_part_has_what_its_original_has(name: str, wrap: Callable[[list[Part]], list[Part]]) -> None:
+    values: dict[str, Any] = {
+        "thought": True,
+        "thought_signature": b"s",
+        "function_call": {"name": "f", "args": {"list": [1]}, "partial_args": [{"json_path": "$.a"}]},
+        "function_response": {"name": "f", "response": {"list": [1]}, "scheduling": "SILENT"},
+        "inline_data": {"data": b"d", "mime_type": "image/png"},
+        "file_data": {"file_uri": "gs://a/b"},
+        "executable_code": {"code": "1", "language": "PYTHON"},
+        "code_execution_result": {"outcome": "OUTCOME_OK", "output": "1"},
+        "video_metadata": {"start_offset": "1s"},
+        "media_resolution": {"level": "MEDIA_RESOLUTION_LOW"},
+        "part_metadata": {"list": [1]},
+    }
+    for text in ("a", None):
+        original = freeze(Content(role="user", parts=wrap([Part.model_validate({"text": text, name: values[name]})])))
+        before = original.model_dump()
+        (copied,) = SharedContents([original])
+        assert copied.model_dump() == before
+        assert copied.parts is not None
+        for part in copied.parts:
+            for field in Part.field_names:
+                value = getattr(part, field)
+                if isinstance(value, dict):
+                    value["list"].append(2)
+                elif hasattr(value, "field_names"):
+                    for inner in value.field_names:
+                        setattr(value, inner, None)
+                setattr(part, field, None)
+        assert original.model_dump() == before
+
+
+def test_a_copied_content_keeps_its_unknown_fields() -> None:
+    said = {"role": "user", "parts": [{"text": "a"}], "novel": {"list": [1]}}
+    original = freeze(Content.model_validate(said))
+    (copied,) = SharedContents([original])
+    assert copied.model_dump(exclude_none=True) == said
+    copied.model_dump()["novel"]["list"].append(2)
+    assert original.model_dump(exclude_none=True) == said
+
+
+def test_a_reader_that_stops_early_copies_few() -> None:
+    shared = SharedContents([freeze(content(str(number))) for number in range(100)])
+    for number, _ in enumerate(shared):
+        if number == 9:
+            break
+    copied = [item.__class__ is not FrozenContent for item in shared.frozen()]
+    assert copied == [True] * 15 + [False] * 85
+
+
+def test_contents_that_come_while_the_list_is_read_are_copied_too() -> None:
+    original = history()
+    shared, seen = SharedContents(original[:2]), []
+    for item in shared:
+        seen.append(item)
+        if len(shared) == 2:
+            shared.insert(1, original[2])
+        deface(item)
+    assert [item.role for item in seen] == ["defaced"] * 3
+    assert original == history()
+
+
+def test_a_frozen_text_is_a_part_that_cannot_be_set() -> None:
+    (part,) = freeze(Content(role="user", parts=[Part(text="a", thought_signature=b"s")])).parts or ()
+    plain = Part(text="a", thought_signature=b"s")
+    assert (part, repr(part), type(part).__name__) == (plain, repr(plain), "Part")
+    assert isinstance(part, Part)
+    assert part.model_dump_json() == plain.model_dump_json()
+    with pytest.raises(FrozenError, match=r"Part\.text cannot be set"):
+        part.text = "b"
+    for made in (pickle.loads(pickle.dumps(part)), copy.copy(part), copy.deepcopy(part), part.model_copy()):
+        assert made == plain
+        made.text = "b"
+    assert part == plain

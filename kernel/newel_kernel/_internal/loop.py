@@ -140,7 +140,7 @@ def _own(response: Any) -> LlmResponse:
     """`response` as our own class; if its content was committed before, with a copy of the content."""
     own = response if response.__class__ is LlmResponse else LlmResponse.model_validate(response)
     if own.content.__class__ is FrozenContent:
-        return own.model_copy(update={"content": thaw(own.content)})  # type: ignore[arg-type]  # it is one
+        return own.model_copy(update={"content": thaw(own.content)})
     return own
 
 
