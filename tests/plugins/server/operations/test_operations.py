@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import signal
+import socket
 import threading
 import time
 from pathlib import Path
@@ -20,6 +21,7 @@ from newel import Agent
 from newel.artifacts import InMemoryArtifactService
 from newel.server import Options
 from newel.server.operations import readiness
+from newel.server.operations.listening import listen
 from newel.server.operations.load import LOAD
 from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
@@ -169,3 +171,11 @@ def test_workers_share_a_store_and_the_token(start: Start) -> None:
     assert httpx.get(f"{base}list-apps", trust_env=False, timeout=60).status_code == 401
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == -signal.SIGTERM
+
+
+def test_no_answer_waits_for_the_client_to_acknowledge_its_first_half() -> None:
+    (listening,) = listen("127.0.0.1", 0)
+    with listening, socket.create_connection(listening.getsockname()):
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
