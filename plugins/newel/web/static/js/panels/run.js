@@ -32,7 +32,7 @@ export default function Run() {
   return html`<${Head} turn=${shown} />
     ${failed.map((one) => html`<${Note} kind="bad" icon="x"><a href=${place(one)}><b>${visible(one.name)} failed</b></a>: ${visible(one.error).slice(0, 300)}<//>`)}
     <div class="scroll" tabindex="0"><div class="tree" role="tree" aria-label=${`Run ${shown.number}`}>
-      <div class="cols" aria-hidden="true"><span class="first">call</span><span class="num c-tok">in</span><span class="num c-tok">out</span><span class="num">cost</span><span class="num">time</span>
+      <div class="cols" aria-hidden="true"><span class="col0">call</span><span class="num c-tok">in</span><span class="num c-tok">out</span><span class="num">cost</span><span class="num">time</span>
         <span class="scale hide-s">${[0, 1, 2, 3].map((n) => html`<span style=${`left:${n * 25}%`}>${n ? duration((span * n) / 4) : "0"}</span>`)}</span></div>
       ${rowsOf(root, folded.value).map(({ node, depth }) => html`<${Row} key=${node.id} node=${node} depth=${depth} chosen=${node === chosen} href=${place(node)}
         folded=${folded.value.has(node.id)} fold=${() => fold(node)} from=${root.began} span=${span} turn=${shown} />`)}</div>
