@@ -54,6 +54,9 @@ class Queue:
         for thread in self._waiting:
             thread.world.wake(thread)
 
+    def empty(self) -> bool:
+        return not self._items
+
     def get_nowait(self) -> Any:
         if not self._items:
             raise Empty

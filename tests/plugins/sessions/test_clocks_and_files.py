@@ -78,12 +78,15 @@ def _directory_for_log(path: Path) -> None:
     Path(f"{path}-wal").mkdir()
 
 
+@pytest.mark.parametrize("quiet", [0.0, 0.1])
 @pytest.mark.parametrize(
     "change",
     [_removed, _emptied_log, _copied_log, _copied_file, _moved_away, _moved_folder, _directory_for_log],
     ids=lambda change: change.__name__.strip("_"),
 )
-def test_what_is_acknowledged_is_there_or_the_append_fails(tmp_path: Path, change: Callable[[Path], None]) -> None:
+def test_what_is_acknowledged_is_there_or_the_append_fails(
+    tmp_path: Path, change: Callable[[Path], None], quiet: float
+) -> None:
     """Whatever is done to the files: a copy of what lies at the path has each event that was acknowledged after it."""
     folder = tmp_path / "store"
     folder.mkdir()
@@ -95,6 +98,7 @@ def test_what_is_acknowledged_is_there_or_the_append_fails(tmp_path: Path, chang
             session = await store.create_session(**AT)
             for number in range(3):
                 await store.append_event(session, Event(author="user", message="x", id=f"before{number}"))
+                await asyncio.sleep(quiet)
             change(path)
             for number in range(3):
                 with suppress(SessionError):

@@ -392,11 +392,20 @@ def test_writers_of_shared_state_never_wait_in_a_ring(request: pytest.FixtureReq
     assert retried == []
 
 
-def test_appends_survive_the_loss_of_the_files_next_to_the_store(tmp_path: Path) -> None:
+async def appended_quietly(store: SqliteSessionService, session: Session, seconds: float) -> None:
+    """Append two events; the directory is quiet between them."""
+    await store.append_event(session, said())
+    await asyncio.sleep(seconds)
+    await store.append_event(session, said())
+
+
+#: Within a moment after the directory has changed, each file is looked at; later on, the directory is (see `Place`).
+@pytest.mark.parametrize("quiet", [0.0, 0.2])
+def test_appends_survive_the_loss_of_the_files_next_to_the_store(tmp_path: Path, quiet: float) -> None:
     async def main(names: tuple[str, ...], path: Path) -> None:
         async with SqliteSessionService(path) as store:
             session = await store.create_session(**WHERE, session_id="s")
-            await store.append_event(session, said())
+            await appended_quietly(store, session, quiet)
             for name in names:
                 Path(f"{path}{name}").unlink()
             await store.append_event(session, said())
@@ -405,27 +414,28 @@ def test_appends_survive_the_loss_of_the_files_next_to_the_store(tmp_path: Path)
             for name in ("", "-wal"):
                 Path(f"{copy}{name}").write_bytes(Path(f"{path}{name}").read_bytes())
             async with SqliteSessionService(copy) as other:
-                assert len((await other.get_session(**WHERE, session_id="s")).events) == 2
+                assert len((await other.get_session(**WHERE, session_id="s")).events) == 3
 
     for number, names in enumerate((("-wal",), ("-shm",), ("-wal", "-shm"))):
         asyncio.run(main(names, tmp_path / f"{number}.db"))
 
 
+@pytest.mark.parametrize("quiet", [0.0, 0.2])
 @pytest.mark.parametrize("name", ["-wal", "-shm"])
-def test_an_append_fails_where_a_lost_file_cannot_be_made_good(tmp_path: Path, name: str) -> None:
+def test_an_append_fails_where_a_lost_file_cannot_be_made_good(tmp_path: Path, name: str, quiet: float) -> None:
     path = tmp_path / "s.db"
 
     async def main() -> None:
         async with SqliteSessionService(path) as store, SqliteSessionService(path) as other:
             session = await store.create_session(**WHERE, session_id="s")
             await other.get_session(**WHERE, session_id="s")  # it has the file open, too
-            await store.append_event(session, said())
+            await appended_quietly(store, session, quiet)
             Path(f"{path}{name}").unlink()
             with pytest.raises(SessionError, match="end all processes"):
                 await store.append_event(session, said())
-            assert len(session.events) == 1
+            assert len(session.events) == 2
         async with SqliteSessionService(path) as store:
-            assert len((await store.get_session(**WHERE, session_id="s")).events) == 1
+            assert len((await store.get_session(**WHERE, session_id="s")).events) == 2
 
     asyncio.run(main())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from newel.sessions.sqlite.database import explain
+from newel.sessions.sqlite.explained import explain
 from newel.sessions.stored.pooled import Rejected, Trouble
 from newel_kernel import ConfigurationError
 

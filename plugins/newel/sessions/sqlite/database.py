@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import TypeVar
 
 from newel.sessions.errors import StoreUnavailableError
+from newel.sessions.sqlite.explained import Explained, explain
 from newel.sessions.sqlite.place import Place
 from newel.sessions.stored import clockwork
 from newel.sessions.stored.dialects import CLOCK, SQLITE, in_order
@@ -124,35 +126,24 @@ class SqliteDatabase:
         self._place.opened()
         return connection
 
-    @contextmanager
-    def writing(self, seconds: float = -1) -> Iterator[sqlite3.Connection]:
+    def writing(self, seconds: float = -1) -> _Turn:
         """The connection that writes; it has no transaction open. StoreUnavailableError if it is in use for so long."""
-        if not self._writing.acquire(timeout=seconds):
-            raise StoreUnavailableError(
-                f"the session store {self.path!r} cannot be written: it is being rewritten or opened; try again"
-            )
-        try:
-            if self._writer is None:
-                if self._place.is_read_only:
-                    raise SessionError(
-                        f"the session store {self.path!r} is read-only: make the file and its directory writable, "
-                        f"or name another path"
-                    )
-                self._writer = self._open_file()
-            yield self._writer
-        finally:
-            self._writing.release()
+        return _Turn(self, self._writing, seconds)
 
-    @contextmanager
-    def explained(self, action: str) -> Iterator[None]:
-        """Turns sqlite3's errors into SessionErrors that name the file."""
-        try:
-            yield
-        except UnicodeEncodeError as error:
-            raise SessionError(f"an app name, user id or session id is not valid text: {error}") from error
-        except sqlite3.Error as error:
-            kind = StoreUnavailableError if "locked" in str(error) else SessionError
-            raise kind(f"the session store {self.path!r} cannot be {action}: {explain(error)}") from error
+    def writer(self) -> sqlite3.Connection:
+        """The connection that writes, opened if it is not; called within `writing`."""
+        if self._writer is None:
+            if self._place.is_read_only:
+                raise SessionError(
+                    f"the session store {self.path!r} is read-only: make the file and its directory writable, "
+                    f"or name another path"
+                )
+            self._writer = self._open_file()
+        return self._writer
+
+    def explained(self, action: str) -> Explained:
+        """A block that turns sqlite3's errors into SessionErrors that name the file."""
+        return Explained(self.path, action)
 
     def busy(self, seconds: float) -> StoreUnavailableError:
         """The error of a write that has waited so long for another process's."""
@@ -232,6 +223,30 @@ class SqliteDatabase:
         self._reset_locks()
 
 
+class _Turn:
+    """The block of `SqliteDatabase.writing`. A class, because each commit has one."""
+
+    __slots__ = ("_database", "_lock", "_seconds")
+
+    def __init__(self, database: SqliteDatabase, lock: threading.RLock, seconds: float) -> None:
+        self._database, self._lock, self._seconds = database, lock, seconds
+
+    def __enter__(self) -> sqlite3.Connection:
+        if not self._lock.acquire(timeout=self._seconds):
+            raise StoreUnavailableError(
+                f"the session store {self._database.path!r} cannot be written: it is being rewritten or opened; "
+                f"try again"
+            )
+        try:
+            return self._database.writer()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
 #: The statements of every file.
 STATEMENTS = Statements(SQLITE)
 
@@ -256,29 +271,6 @@ def offer_clock(connection: sqlite3.Connection) -> None:
 def locate(path: str | os.PathLike[str]) -> str:
     """The absolute path that `path` names; it may be a URI with SQLite's scheme, or with SQLAlchemy's scheme for it."""
     return sqlite_path(path, "session store", ("sqlite", "sqlite+aiosqlite"))
-
-
-def explain(error: Exception) -> str:
-    """The error and what to do about it."""
-    text = str(error)
-    for sign, remedy in _REMEDIES:
-        if sign in text:
-            return f"{text}; {remedy}"
-    return text
-
-
-_REMEDIES = (
-    ("not a database", "it is another kind of file: name another path, or move it away"),
-    ("malformed", "the file is damaged: restore a backup, or salvage it with `sqlite3 FILE .recover`"),
-    ("readonly", "make the file and its directory writable, or name another path"),
-    ("unable to open", "name a path in a directory that exists or can be made, and that is writable"),
-    ("locked", "another process is writing, and does not end: end it, or try again"),
-    ("full", "free space on the disk and try again"),
-    ("Not a directory", "a part of the path is a file: name another path"),
-    ("File exists", "a part of the path is a file: name another path"),
-    ("Permission denied", "make the directory writable, or name another path"),
-    ("Read-only file system", "name a path on a file system that is writable"),
-)
 
 
 def _migrate(connection: sqlite3.Connection, path: str, patience: float) -> None:

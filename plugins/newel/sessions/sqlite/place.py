@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
 from typing import TypeAlias
 from urllib.parse import quote
 
+from newel.sessions.stored import clockwork
 from newel_kernel import SessionError
 
 #: What SQLite keeps next to the file while it is open: commits that are not in the file yet, and an index of them.
 _COMPANIONS = ("-wal", "-shm")
 _Identity: TypeAlias = tuple[int, int] | None
+#: When a directory was last changed (in ns), its inode and its device.
+_Stamp: TypeAlias = tuple[int, int, int]
+#: So long after a directory has changed, another change shows in its time, in seconds: the time that file systems
+#: write moves on with the ticks of the system's clock, every 10 ms or less.
+_SETTLED_AFTER = 0.05
+#: A file system whose times are multiples of so many nanoseconds is too coarse for that.
+_COARSE = 1_000_000
+#: Whether `st_ctime` is the time of the last change; on Windows it is the time of creation.
+_HAS_CHANGE_TIMES = os.name == "posix"
 
 
 class LogLostError(SessionError):
@@ -27,6 +38,12 @@ class Place:
         self._opened: _Identity = None
         self._companions: tuple[_Identity, ...] | None = None
         self._paths = (path, *(path + name for name in _COMPANIONS))
+        self._directory = os.path.dirname(path) or "."
+        #: The directory as it was last seen, since when it is so at least, and when to look at it again.
+        self._seen: tuple[_Stamp | None, float] = None, 0.0
+        self._again_at = 0.0 if _HAS_CHANGE_TIMES else math.inf
+        #: The directory as it was when its files were looked at, if any later change shows in it.
+        self._settled: _Stamp | None = None
 
     def opened(self) -> None:
         """Note that the file at the path is the store's."""
@@ -41,18 +58,43 @@ class Place:
     def closed(self) -> None:
         """Forget the companions: SQLite deletes them with the last connection."""
         self._companions = None
+        self._settled = None
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether the file and its companions are those that were noted. Quick: each commit asks twice."""
+        """Whether the file and its companions are those that were noted. Quick: each commit asks twice.
+
+        Who creates, deletes, moves or replaces a file changes the time of its directory, which nobody can set. So one
+        look at the directory is enough once the files were looked at, and the directory had been quiet for a moment.
+        """
         if self._companions is None:
             return False
-        stat = os.stat
-        file, log, index = self._paths
         try:
-            one, two, three = stat(file), stat(log), stat(index)
+            if self._settled is not None:
+                directory = os.stat(self._directory)
+                if (directory.st_ctime_ns, directory.st_ino, directory.st_dev) == self._settled:
+                    return True
+            return self._are_same() if (now := clockwork.elapsed()) < self._again_at else self._settle(now)
         except OSError:
             return False
+
+    def _settle(self, now: float) -> bool:
+        """Look at the files, and note whether the directory is enough from now on. Any thread may call it."""
+        directory = os.stat(self._directory)  # before the files: what changes after them changes it
+        stamp = directory.st_ctime_ns, directory.st_ino, directory.st_dev
+        seen, since = self._seen
+        if stamp != seen:
+            since = clockwork.elapsed()
+            self._seen = stamp, since
+        same = self._are_same()
+        is_quiet = now >= since + _SETTLED_AFTER
+        self._settled = stamp if same and is_quiet and stamp[0] % _COARSE else None
+        self._again_at = 0.0 if self._settled else now + _SETTLED_AFTER
+        return same
+
+    def _are_same(self) -> bool:
+        file, log, index = self._paths
+        one, two, three = os.stat(file), os.stat(log), os.stat(index)
         return (one.st_dev, one.st_ino) == self._opened and self._companions == (
             (two.st_dev, two.st_ino),
             (three.st_dev, three.st_ino),

@@ -7,7 +7,8 @@ import sqlite3
 from contextlib import closing, suppress
 from uuid import uuid4
 
-from newel.sessions.sqlite.database import SqliteDatabase, explain
+from newel.sessions.sqlite.database import SqliteDatabase
+from newel.sessions.sqlite.explained import explain
 from newel_kernel import ConfigurationError
 
 

@@ -129,10 +129,9 @@ class SqliteWriter:
                 items.append(item)
             if len(items) == _MOST_PER_COMMIT:
                 return items, False
-            try:
-                item = self._queue.get_nowait()
-            except Empty:
+            if self._queue.empty():
                 return items, False
+            item = self._queue.get_nowait()  # only this thread takes items
         return items, True
 
     def _next(self) -> Outcome | None:
@@ -202,7 +201,7 @@ class SqliteWriter:
     def _transact_within(self, connection: sqlite3.Connection, items: list[Outcome]) -> None:
         batch = Batch()
         connection.execute("BEGIN IMMEDIATE")
-        items[:] = [item for item in items if item.begin()]
+        items[:] = filter(Outcome.begin, items)
         sent = list(self._background)
         try:
             for write in sent:
@@ -218,15 +217,11 @@ class SqliteWriter:
         finally:
             for _ in sent:
                 self._background.popleft()
-        self._check_commit(connection)
-        batch.grow()
-
-    def _check_commit(self, connection: sqlite3.Connection) -> None:
-        """The files may have gone between the check and the commit."""
         try:
-            self.database.check_files()
+            self.database.check_files()  # they may have gone between the first check and the commit
         except LogLostError:
             self.database.rescue_log(connection)  # with the commit
+        batch.grow()
 
     def before_fork(self) -> None:
         """Neither the thread nor the connections may be in use during a fork, which waits for one attempt to commit."""

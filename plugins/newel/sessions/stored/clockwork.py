@@ -12,19 +12,14 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 #: A clock that keeps running while this process, or its machine, sleeps.
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", None)
-
-
-def machine_seconds() -> float:
-    """Seconds since the machine started (an arbitrary moment on some systems), alike in all its processes."""
-    return time.clock_gettime(_CLOCK) if _CLOCK is not None else time.monotonic()
-
-
 #: Seconds by the clock of leases and waits, which never steps and counts the machine's sleep.
-elapsed: Callable[[], float] = machine_seconds
+#: They count from the start of the machine (from an arbitrary moment on some systems), alike in all its processes.
+elapsed: Callable[[], float] = time.monotonic if _CLOCK is None else partial(time.clock_gettime, _CLOCK)
 #: Stops the calling thread for so many seconds.
 sleep: Callable[[float], None] = time.sleep
 #: A thread, and the one that runs.

@@ -10,26 +10,21 @@ from newel.sessions.stored import clockwork
 class OnePatience:
     """A block whose reads and writes have one patience together; a block within another one has the outer one's."""
 
-    __slots__ = ("_is_mine", "_is_over", "_since")
+    __slots__ = ("is_open", "since")
+    since: float
 
     def __init__(self) -> None:
-        self._since = 0.0
-        self._is_mine = self._is_over = False
+        #: Whether it is going on, and is not within another one; `since` when (see `clockwork.elapsed`).
+        self.is_open = False
 
     def __enter__(self) -> None:
         outer = _current.get()
-        if outer is None or outer._is_over:  # over: what a task has from the operation that made it
-            self._is_mine, self._since = True, clockwork.elapsed()
+        if outer is None or not outer.is_open:  # else it has the outer one's
+            self.since, self.is_open = clockwork.elapsed(), True
             _current.set(self)
 
     def __exit__(self, *_: object) -> None:
-        if self._is_mine:
-            self._is_over = True
-            _current.set(None)  # no reset: a coroutine that the collector ends, ends in another context
-
-    def end(self, patience: float) -> float | None:
-        """When it ends; None if the block is over."""
-        return None if self._is_over else self._since + patience
+        self.is_open = False  # it stays the current one: a coroutine that the collector ends, ends in another context
 
 
 _current: ContextVar[OnePatience | None] = ContextVar("one_patience", default=None)
@@ -38,5 +33,4 @@ _current: ContextVar[OnePatience | None] = ContextVar("one_patience", default=No
 def patience_ends(patience: float) -> float:
     """Until when a read or a write may wait (see `clockwork.elapsed`) that begins now, in a store of this patience."""
     block = _current.get()
-    end = block.end(patience) if block is not None else None
-    return clockwork.elapsed() + patience if end is None else end
+    return (block.since if block is not None and block.is_open else clockwork.elapsed()) + patience

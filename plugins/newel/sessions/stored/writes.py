@@ -97,7 +97,7 @@ class Append:
         log, event = self.log, self.stored.event
         data = self.stored.data.decode() if sql.dialect.as_text else self.stored.data
         earlier = batch.added(log)
-        if (read := self._read_meanwhile()) is not None:
+        if self.asked is not None and (read := self._read_meanwhile(self.asked)) is not None:
             return Appended(read, (yield from self._stored_before(sql, read)))
         check_new(log, event, earlier)
         check_pairing(log, event, earlier)
@@ -126,11 +126,11 @@ class Append:
         batch.add(log, version, event)
         return Appended(version, lease)
 
-    def _read_meanwhile(self) -> int | None:
+    def _read_meanwhile(self, asked: int) -> int | None:
         """The place of the event in the log, if another view has read it since an attempt whose answer was lost."""
-        if self.asked is None or not self.log.knows(event_id := self.stored.event.id):
+        if not self.log.knows(event_id := self.stored.event.id):
             return None
-        return next((at for at in range(self.asked, len(self.log)) if self.log[at].id == event_id), None)
+        return next((at for at in range(asked, len(self.log)) if self.log[at].id == event_id), None)
 
     def _hold(self) -> Hold:
         return "none" if self.lease is None else "held" if self.lease.taken else "taking"
