@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from pydantic import BaseModel
 from tests.plugins.server.conftest import Serve
 
 from newel.server import Call, Options, Refusal, Route, UserOf, app, endpoint
+from newel.server.endpoints import documents
+from newel.server.openapi import described
 from newel_compose import Composition, compose
 from newel_kernel import ConfigurationError, hookimpl
 
@@ -93,6 +96,14 @@ def test_routes_of_a_plugin_are_validated_and_described(serve: Serve) -> None:
         {"name": "who", "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
     ]
     assert "Greet somebody." in client.get("/docs").text
+
+
+def test_the_description_is_made_once(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    describe = Mock(side_effect=described)
+    monkeypatch.setattr(documents, "described", describe)
+    client = serve(composition=composed())
+    assert client.get("/openapi.json").json() == client.get("/openapi.json").json()
+    describe.assert_called_once()
 
 
 def test_an_unforeseen_error_stays_in_the_log(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:

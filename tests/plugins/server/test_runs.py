@@ -198,6 +198,7 @@ def test_others_follow_a_run_and_cancel_it(serve: Serve) -> None:
     assert all(frames(one) and one.endswith(": end\n\n") for one in answers)
     assert model.ended == ["cut"]
     assert client.get(f"{SESSION}/runs").json() == []
+    assert client.get(f"{SESSION}-ghost/runs").status_code == 404
     assert client.post(f"{SESSION}/runs/{run['invocationId']}/cancel").status_code == 409
     assert client.post(f"{SESSION}/runs/ghost/cancel").status_code == 404
     assert client.get(f"{SESSION}/runs/ghost/events").status_code == 404

@@ -9,7 +9,10 @@ from starlette.responses import HTMLResponse
 
 from newel.server.calls import Call, endpoint
 from newel.server.openapi import described, endpoints_of
+from newel_kernel import Key
 
+#: The description is the same for all, and to make one holds everybody for a fifth of a second.
+_DESCRIPTION: Key[dict[str, Any]] = Key("description")
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
     "code{font-family:ui-monospace,monospace}dt{margin-top:1rem}dd{margin-left:2rem}"
@@ -20,7 +23,10 @@ _STYLE = (
 @endpoint(answer=dict[str, Any])
 async def openapi(call: Call) -> object:
     """This description, as OpenAPI 3.1."""
-    return described(call.server.routes)
+    stash = call.server.stash
+    if _DESCRIPTION not in stash:
+        stash[_DESCRIPTION] = described(call.server.routes)
+    return stash[_DESCRIPTION]
 
 
 @endpoint(media_type="text/html")

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from newel.contexts.run_config import RunConfig
 from newel.runs import Run
 from newel.server.calls import Call, endpoint
-from newel.server.endpoints.sessions import Body, place
+from newel.server.endpoints.sessions import Body, opened, place
 from newel.server.following import follow, replay
 from newel.server.metrics.process import METRICS
 from newel.server.operations.traffic import BEGAN
@@ -97,7 +97,10 @@ async def run_sse(call: Call) -> Response:
 @endpoint(answer=list[RunAnswer])
 async def list_runs(call: Call) -> object:
     """The runs of a session that are under way in this process."""
-    return [described(run) for run in call.server.runs_of(**place(call))]
+    runs = call.server.runs_of(**place(call))
+    if not runs:
+        await opened(call)
+    return [described(run) for run in runs]
 
 
 @endpoint(query=After, media_type="text/event-stream")
