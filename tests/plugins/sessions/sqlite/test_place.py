@@ -94,8 +94,8 @@ def test_each_change_shows(path: Path, name: str, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_shows_right_behind_another(path: Path, name: str) -> None:
     place = watched(path)
-    for number in range(20):
-        (path.parent / f"other{number}").touch()
+    (path.parent / "other").touch()
+    for _ in range(3):
         assert place.is_unchanged
     CHANGES[name](path)  # in the same tick of the clock as the one before, so that the directory's time is the same
     assert not place.is_unchanged
