@@ -176,7 +176,13 @@ class _Spoken:
             if position in chosen:
                 whole.append(rest[position])
             earlier += early
-        staying = sorted(everything & (stays.messages | stays.calls))
+        # A call that was due at the last summary is in its range and in neither set.
+        calls = {
+            one.position
+            for one in self._exchanges
+            if one.position in stays.calls and not everything.isdisjoint(one.positions)
+        }
+        staying = sorted((everything & stays.messages) | calls)
         taken = [event.id for event in earlier if event.timestamp < (start if begins is None else begins)]
         return Covered(whole, [self.events[position].id for position in staying], taken)
 

@@ -63,9 +63,11 @@ def under_way(events: Sequence[Event], exchanges: Sequence[Exchange], invocation
         if events[position].author != "user" and events[position].content is not None:
             latest[events[position].author, events[position].branch] = position
     steps = {*latest.values(), *(p for p in range(start, len(events)) if events[p].author == "user")}
-    calls = {one.position for one in exchanges if not steps.isdisjoint(one.positions)}
+    staying = [one for one in exchanges if not steps.isdisjoint(one.positions)]
+    # What the user said with a response stays with it.
+    told = {p for one in staying for p in one.positions if events[p].author == "user" and _says(events[p])}
     code = {p for at in latest.values() for p in _code_step(events, at)}
-    return Retained(newest_message(events, start).messages | code, frozenset(calls))
+    return Retained(newest_message(events, start).messages | code | told, frozenset(one.position for one in staying))
 
 
 def _beginning(events: Sequence[Event], invocation_id: str) -> int:

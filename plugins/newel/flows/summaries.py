@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from newel.flows.exchanges import exchanges, with_responses_to, without_responses_to
@@ -42,7 +42,12 @@ def compacted(visible: Sequence[Event], standing: Sequence[Event] | None = None)
     """
     summaries = _summaries(visible)
     covering = [_covering(summaries, position, event) for position, event in enumerate(visible)]
-    kept = _kept(visible, visible if standing is None else standing, covering)
+    retained = {
+        position
+        for position, event in enumerate(visible)
+        if covering[position] is not None and _is_retained(summaries, position, event)
+    }
+    kept = _kept(visible, visible if standing is None else standing, covering, retained)
     behind: dict[int, list[Event]] = {}
     for summary in summaries:
         behind.setdefault(summary.last, []).append(_content_of(summary))
@@ -67,23 +72,31 @@ def _covering(summaries: Sequence[_Summary], position: int, event: Event) -> _Su
     return covering
 
 
+def _is_retained(summaries: Sequence[_Summary], position: int, event: Event) -> bool:
+    """Whether the last summary that knows the event retains it: one before may have left it alone as a call in wait."""
+    retained = False
+    for one in summaries:
+        if event.id in retained_by(one.event):
+            retained = True
+        elif one.covers(position, event):
+            retained = False
+    return retained
+
+
 def _place(summaries: Sequence[_Summary], position: int, event: Event) -> int:
     """What stays of an event stands behind the summary in whose range it lies, else in its place."""
     within = (one for one in summaries if one.covers(position, event) and not one.took_in_late(event))
     return next((one.last for one in within), position)
 
 
-def _kept(visible: Sequence[Event], standing: Sequence[Event], covering: Sequence[_Summary | None]) -> dict[int, Event]:
+def _kept(
+    visible: Sequence[Event], standing: Sequence[Event], covering: Sequence[_Summary | None], retained: Collection[int]
+) -> dict[int, Event]:
     """What stays of the covered events, by position.
 
     Exchanges that are due, that are retained, or that the ranges do not hold whole, and retained messages.
     """
     seen = {id(event): position for position, event in enumerate(visible)}
-    retained = {
-        position
-        for position, (event, one) in enumerate(zip(visible, covering, strict=True))
-        if one is not None and not one.takes_in(position, event)
-    }
     calls: set[int] = set()
     ids: dict[int, set[str | None]] = {}
     for exchange in exchanges(standing):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from newel.apps import EventsCompactionConfig
@@ -132,6 +132,8 @@ class Turns(Talk):
 
     def step(self, kind: str, numbers: set[int]) -> None:
         if kind not in ("window", "older"):
+            if kind in ("call", "job", "approval") and not self.under_way:
+                super().step("text", numbers)  # an agent that calls has been told something
             super().step(kind, numbers)
             return
         if kind == "window" or 4 in numbers:
@@ -196,8 +198,17 @@ def test_nothing_is_lost_and_what_is_due_stays(steps: list[tuple[str, set[int]]]
     play(Talk(), steps)
 
 
+#: A job that was due at the first summary, and whose answer begins the turn that the second one finds under way.
+_ANSWERED_BETWEEN = [
+    *(("text", {0}), ("call", {1}), ("job", {0}), ("text", {0}), ("text", {0}), ("window", {0})),
+    *(("final", {0}), ("result", {1}), ("call", {0, 2}), ("older", {0})),
+]
+
+
 @settings(deadline=None, max_examples=300)
 @given(_TALKS)
+@example(_ANSWERED_BETWEEN)
+@example([("job", {2}), ("text", {1}), ("told", {2}), ("window", {1}), ("told", {2}), ("final", {2}), ("older", {0})])
 def test_what_a_turn_is_about_stays_while_it_goes_on(steps: list[tuple[str, set[int]]]) -> None:
     play(Turns(), steps)
 
