@@ -122,7 +122,8 @@ class _Spoken:
         self.latest = latest_compaction(events)
         self.events = [event for event in events if compaction_of(event) is None]
         self._exchanges = exchanges(self.events)
-        #: The positions of what the last summary left as it was.
+        #: The ids of what the last summary left as it was, and with their exchanges, the positions.
+        self._named = retained_by(self.latest[0]) if self.latest is not None else ()
         self.retained = self._retained(*self.latest) if self.latest is not None else set()
         #: By position, what is left without the calls that are due.
         self.settled = self._without([one for one in self._exchanges if one.due])
@@ -182,7 +183,9 @@ class _Spoken:
             for one in self._exchanges
             if one.position in stays.calls and not everything.isdisjoint(one.positions)
         }
-        staying = sorted((everything & stays.messages) | calls)
+        # Of what is there only as a part of an exchange, an earlier summary has told the words.
+        own = {*chosen, *(position for position in self.retained if self.events[position].id in self._named)}
+        staying = sorted((own & stays.messages) | calls)
         taken = [event.id for event in earlier if event.timestamp < (start if begins is None else begins)]
         return Covered(whole, [self.events[position].id for position in staying], taken)
 
