@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from newel.models.policies.model_costs import COST
+from newel.models.policies.model_costs import noted_cost
 from newel_kernel import Event
 
 
@@ -18,13 +18,13 @@ class Bill:
     def note(self, event: Event) -> None:
         """Count one event."""
         usage = event.usage_metadata
-        cost = (usage.model_extra or {}).get(COST) if usage is not None else None
+        cost = noted_cost(usage)
         if usage is None or event.partial:
             return
         self._counted = True
         self._prompt += usage.prompt_token_count or 0
         self._output += (usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0)
-        if isinstance(cost, int | float):
+        if cost is not None:
             self._cost = (self._cost or 0.0) + cost
 
     def line(self) -> str:

@@ -152,56 +152,46 @@ _BUILDER = [
     )
 ]
 _TRACES = [
-    Route(
-        name="trace_of_session",
-        path="/dev/apps/{app_name}/debug/trace/session/{session_id}",
-        load=deferred("newel.server.endpoints.traces", "trace_of_session"),
-        development=True,
-    ),
-    Route(
-        name="trace_of_event",
-        path="/dev/apps/{app_name}/debug/trace/{event_id}",
-        load=deferred("newel.server.endpoints.traces", "trace_of_event"),
-        development=True,
-    ),
-    Route(
-        name="old_trace_of_session",
-        path="/debug/trace/session/{session_id}",
-        load=deferred("newel.server.endpoints.traces", "trace_of_session"),
-        development=True,
-    ),
-    Route(
-        name="old_trace_of_event",
-        path="/debug/trace/{event_id}",
-        load=deferred("newel.server.endpoints.traces", "trace_of_event"),
-        development=True,
-    ),
+    Route(name=name, path=path, load=load, development=True)
+    for name, path, load in (
+        (
+            "trace_of_session",
+            "/dev/apps/{app_name}/debug/trace/session/{session_id}",
+            deferred("newel.server.endpoints.traces", "trace_of_session"),
+        ),
+        (
+            "trace_of_event",
+            "/dev/apps/{app_name}/debug/trace/{event_id}",
+            deferred("newel.server.endpoints.traces", "trace_of_event"),
+        ),
+        (
+            "old_trace_of_session",
+            "/debug/trace/session/{session_id}",
+            deferred("newel.server.endpoints.traces", "trace_of_session"),
+        ),
+        ("old_trace_of_event", "/debug/trace/{event_id}", deferred("newel.server.endpoints.traces", "trace_of_event")),
+    )
 ]
 _INSIGHTS = [
-    Route(
-        name="list_model_calls",
-        path="/dev/apps/{app_name}/users/{user_id}/sessions/{session_id}/model-calls",
-        load=deferred("newel.server.endpoints.model_calls", "list_model_calls"),
-        development=True,
-    ),
-    Route(
-        name="list_session_summaries",
-        path="/dev/apps/{app_name}/users/{user_id}/session-summaries",
-        load=deferred("newel.server.endpoints.summaries", "list_summaries"),
-        development=True,
-    ),
-    Route(
-        name="search_memory",
-        path="/dev/apps/{app_name}/users/{user_id}/memory",
-        load=deferred("newel.server.endpoints.memory", "search_memory"),
-        development=True,
-    ),
-    Route(
-        name="show_composition",
-        path="/dev/composition",
-        load=deferred("newel.server.endpoints.composition", "show_composition"),
-        development=True,
-    ),
+    Route(name=name, path=path, load=load, development=True)
+    for name, path, load in (
+        (
+            "list_model_calls",
+            "/dev/apps/{app_name}/users/{user_id}/sessions/{session_id}/model-calls",
+            deferred("newel.server.endpoints.model_calls", "list_model_calls"),
+        ),
+        (
+            "list_session_summaries",
+            "/dev/apps/{app_name}/users/{user_id}/session-summaries",
+            deferred("newel.server.endpoints.summaries", "list_summaries"),
+        ),
+        (
+            "search_memory",
+            "/dev/apps/{app_name}/users/{user_id}/memory",
+            deferred("newel.server.endpoints.memory", "search_memory"),
+        ),
+        ("show_composition", "/dev/composition", deferred("newel.server.endpoints.composition", "show_composition")),
+    )
 ]
 _UI = [
     Route(name=name, path=path, load=load, development=True)

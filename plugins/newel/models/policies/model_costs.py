@@ -39,6 +39,12 @@ def cost_of(provider: str, model: str, usage: GenerateContentResponseUsageMetada
     return total
 
 
+def noted_cost(usage: GenerateContentResponseUsageMetadata | None) -> float | None:
+    """What a stored usage says that its call cost, in US dollars; None: it says nothing."""
+    noted = (usage.model_extra or {}).get(COST) if usage is not None else None
+    return noted if isinstance(noted, int | float) else None
+
+
 def price_of(provider: str, model: str) -> str | None:
     """The price of a model in words: ``$3/input MTok, $15/output MTok``; None if it is not known."""
     prices = _prices()

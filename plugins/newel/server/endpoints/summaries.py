@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from newel.models.policies.model_costs import COST
+from newel.models.policies.model_costs import noted_cost
 from newel.questions.question import open_questions
 from newel.server.calls import Call, endpoint
 from newel.server.endpoints.sessions import Body, owner
@@ -86,10 +86,8 @@ def _has(session: Session, words: str) -> bool:
 
 
 def _summary(server: State, session: Session) -> Summary:
-    costs = [
-        (one.usage_metadata.model_extra or {}).get(COST) for one in session.events if one.usage_metadata is not None
-    ]
-    known = [one for one in costs if isinstance(one, int | float)]
+    costs = [noted_cost(one.usage_metadata) for one in session.events if one.usage_metadata is not None]
+    known = [one for one in costs if one is not None]
     return Summary(
         id=session.id,
         title=_title(session),

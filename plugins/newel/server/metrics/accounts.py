@@ -13,7 +13,7 @@ from newel.agents import LlmAgent
 from newel.agents.llm_driver import named_model
 from newel.models.contract import BaseLlm
 from newel.models.kinds import model_of
-from newel.models.policies.model_costs import COST, cost_of
+from newel.models.policies.model_costs import cost_of, noted_cost
 from newel.questions.question import open_questions
 from newel.server.metrics.process import METRICS
 from newel.tools.agent_calls import DEPTH
@@ -111,8 +111,7 @@ def _count(app: str, ctx: InvocationContext, event: Event, usage: Usage) -> None
 
 def _dollars(model: BaseLlm | None, name: str, usage: Usage) -> float | None:
     """As the policy `model_costs` has noted, or by its prices; a model that is not networked has none."""
-    noted = (usage.model_extra or {}).get(COST)
-    if isinstance(noted, (int, float)):
+    if (noted := noted_cost(usage)) is not None:
         return float(noted)
     if model is None or not model.networked:
         return None
