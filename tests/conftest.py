@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import importlib
 import os
 import pty
 import signal
 import subprocess
-import sys
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from textwrap import dedent
 from types import SimpleNamespace
 from typing import Any
 
@@ -102,6 +99,15 @@ class Talk:
         return asyncio.run(self.stored())
 
 
+@pytest.fixture(autouse=True)
+def settings_of_one_test() -> Iterator[None]:
+    """What `--set` wrote into the environment is gone after the test."""
+    before = {name for name in os.environ if name.startswith("NEWEL_SETTINGS")}
+    yield
+    for name in {name for name in os.environ if name.startswith("NEWEL_SETTINGS")} - before:
+        del os.environ[name]
+
+
 @pytest.fixture
 def talk() -> type[Talk]:
     """Starts a conversation: ``talk(agent, plugins=[...]).say("tea")``."""
@@ -169,40 +175,11 @@ def extending(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
-class Site:
-    """A folder of installed distributions: modules, and ``.dist-info`` folders with entry points."""
+@pytest.fixture
+def site(fake_packages: Any) -> Any:
+    """An empty folder of installed distributions, on sys.path; `stage` installs a plugin with one processor."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def install(
-        self,
-        distribution: str,
-        version: str = "1.0",
-        *,
-        plugins: Mapping[str, str] | None = None,
-        distributions: Mapping[str, str] | None = None,
-        group: str = "newel.plugins",
-        **modules: str,
-    ) -> None:
-        """Install `modules` (name -> source) and the entry points of a distribution, its plugins in `group`."""
-        for name, source in modules.items():
-            (self.path / f"{name}.py").write_text(dedent(source), encoding="utf-8")
-        info = self.path / f"{distribution.replace('-', '_')}-{version}.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n")
-        groups = {group: plugins, "newel.distributions": distributions}
-        lines = [
-            line
-            for group, points in groups.items()
-            if points
-            for line in (f"[{group}]", *(f"{name} = {value}" for name, value in points.items()))
-        ]
-        (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
-        importlib.invalidate_caches()
-
-    def stage(self, plugin: str, distribution: str = "newel-extra", **anchors: Any) -> None:
-        """Install a plugin with one request processor that has its name."""
+    def stage(plugin: str, distribution: str = "newel-extra", **anchors: Any) -> None:
         given = ", ".join(f"{key}={value!r}" for key, value in anchors.items())
         source = f"""
             from newel_kernel import RequestProcessor, hookimpl
@@ -214,22 +191,10 @@ class Site:
             def register_request_processors():
                 return [RequestProcessor(name={plugin!r}, run=run, {given})]
             """
-        module = f"fake_{plugin}"
-        self.install(distribution, plugins={plugin: module}, **{module: source})
+        fake_packages.install(distribution, plugins={plugin: f"fake_{plugin}"}, **{f"fake_{plugin}": source})
 
-
-@pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    """An empty folder of installed distributions, on sys.path."""
-    folder = tmp_path / "site"
-    folder.mkdir()
-    monkeypatch.syspath_prepend(str(folder))
-    before = set(sys.modules)
-    yield Site(folder)
-    for name in set(sys.modules) - before:
-        if str(folder) in (getattr(sys.modules[name], "__file__", None) or ""):
-            del sys.modules[name]
-    importlib.invalidate_caches()
+    fake_packages.stage = stage
+    return fake_packages
 
 
 #: Each process collects all tests, so that many more of them spare little.

@@ -146,3 +146,14 @@ def test_tag_version_and_changelog_agree(tag: str, heading: str, problem: str) -
     (found,) = RELEASE["tag_problems"](tag, "0.1.0", f"# Changelog\n\n{heading}\n")
     assert problem in found
     assert list(RELEASE["tag_problems"]("v0.1.0", "0.1.0", "## 0.1.0 (2026-12-01)\n")) == []
+
+
+def test_a_release_is_recorded_with_its_day(tmp_path: Path) -> None:
+    changelog = "# Changelog\n\n## 0.1.0 (2026-12-01)\n"
+    (found,) = RELEASE["record_problems"]("0.1.0", changelog, tmp_path)
+    assert "run `python tests/releases.py 2026-12-01`" in found
+    record = tmp_path / "0.1.0.txt"
+    record.write_text("# newel 0.1.0, 2026-11-30\n")
+    assert len(list(RELEASE["record_problems"]("0.1.0", changelog, tmp_path))) == 1
+    record.write_text("# newel 0.1.0, 2026-12-01\nAPI 1\n")
+    assert list(RELEASE["record_problems"]("0.1.0", changelog, tmp_path)) == []

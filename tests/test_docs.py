@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import sys
 import tomllib
@@ -24,6 +25,8 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 FILES = {file.relative_to(DOCS).as_posix(): file for file in sorted(DOCS.rglob("*.md"))}
 #: Pages that are written from the code: their examples run as doctests where they stand.
 GENERATED = {name for name, file in FILES.items() if "build.py --reference`. -->" in file.read_text(encoding="utf-8")}
+#: The page whose blocks are packages: tests/plugins/cli/test_skeletons.py installs them and runs their tests.
+PACKAGES = "plugins/ten-plugins.md"
 #: Variables that would choose another model or distribution.
 ELSEWHERE = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "NEWEL_DISTRIBUTION")
 
@@ -49,7 +52,7 @@ def blocks(file: Path) -> list[Block]:
 
 
 def with_blocks(language: str) -> list[str]:
-    written = {name: file for name, file in FILES.items() if name not in GENERATED}
+    written = {name: file for name, file in FILES.items() if name not in GENERATED and name != PACKAGES}
     return [name for name, file in written.items() if any(block.language == language for block in blocks(file))]
 
 
@@ -96,7 +99,9 @@ def write_files(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("name", with_blocks("python"))
-def test_python_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_runs(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     """The blocks of a page run in order in one namespace; then the tests that they define."""
     write_files(name, tmp_path, monkeypatch)
     module = ModuleType("page")
@@ -106,7 +111,7 @@ def test_python_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             padded = "\n" * (block.line - 1) + block.text  # so that a traceback shows the line of the page
             exec(compile(padded, str(FILES[name]), "exec"), module.__dict__)
     for test in [value for key, value in vars(module).items() if key.startswith("test_")]:
-        test()
+        test(**{fixture: request.getfixturevalue(fixture) for fixture in inspect.signature(test).parameters})
 
 
 @pytest.mark.parametrize("name", [name for name in with_blocks("yaml") if distributions(name)])

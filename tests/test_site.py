@@ -127,7 +127,7 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
     missing = []
     for package in packages():
         module = import_module(package)
-        names = getattr(module, "__all__", None) or (module.__dir__() if "__getattr__" in vars(module) else [])
+        names = getattr(module, "__all__", None) or (module.__dir__() if "__dir__" in vars(module) else [])
         if names:
             words = set(re.findall(r"\w+", read(site / "reference" / "api" / f"{package}.html").text))
             real = [name for name in names if name.isidentifier()]  # pytest puts "@py_builtins" in what it rewrites

@@ -17,6 +17,15 @@ import newel
 
 #: The packages beneath newel come first: names of theirs that newel offers are described there.
 BASE_PACKAGES = ("newel_kernel", "newel_compose", "newel_types")
+#: Modules whose names are for authors of plugins, too: docs/plugins/helpers.md shows them.
+HELPERS = (
+    "newel.models.http_llm",
+    "newel.models.remote",
+    "newel.models.wire.answer",
+    "newel.models.wire.service",
+    "newel.models.wire.turns",
+    "newel.models.wire.usage",
+)
 FOLDER = "reference/api"
 
 
@@ -54,15 +63,15 @@ def packages() -> dict[str, tuple[Name, ...]]:
 
 
 def _is_public(name: str, is_package: bool) -> bool:
-    """Whether it is a package, or a package's `kinds`: other modules are internal, or mirror those of google.adk."""
-    return (is_package or name.endswith(".kinds")) and "._" not in name
+    """Whether it is a package, a package's `kinds`, or a helper: others are internal, or mirror those of google.adk."""
+    return (is_package or name.endswith(".kinds") or name in HELPERS) and "._" not in name
 
 
 def offered(module: ModuleType) -> list[str]:
     """The names that a module offers: its `__all__`, those that it loads on first use, or those that it defines."""
     if hasattr(module, "__all__"):
         return sorted(module.__all__)
-    if "__getattr__" in vars(module):
+    if "__dir__" in vars(module):  # the former name of a module, which has `__getattr__` alone, offers nothing itself
         return sorted(module.__dir__())
     return sorted(
         name
@@ -128,9 +137,8 @@ def _index() -> str:
         "\n\n".join(
             [
                 "# API",
-                "Import a name from the package that offers it. Names that start with an underscore, and "
-                "modules that no page "
-                "here lists, may change at any time.",
+                "Import a name from the package that offers it. [What is public](../../plugins/api.md) says what "
+                "may change, and when.",
                 "\n".join(["| package | |", "|---|---|", *rows]),
                 "## Modules under the names of google-adk",
                 "Code that moves over may import from these, too. They offer what the packages do, and a "

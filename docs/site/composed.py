@@ -51,12 +51,7 @@ def own_plugins() -> tuple[str, ...]:
 def kinds() -> tuple[Declared, ...]:
     """Every kind: the kernel's, the host's, and those of newel's plugins."""
     result = [Declared(kind, "the kernel") for kind in KERNEL_KINDS]
-    result.append(
-        Declared(
-            Kind(hookspecs.HookPolicy, hookspecs.register_hook_policies, order="hook_policies", open_ended=True),
-            "the host",
-        )
-    )
+    result += [Declared(kind, "the host") for kind in hookspecs.host_kinds()]
     for group in ("newel.plugins", "newel.evaluation"):
         for name, plugin in load(own_plugins(), group=group)[0].items():
             if declare := getattr(plugin, "register_kinds", None):

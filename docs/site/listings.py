@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,12 @@ import api
 import click
 import composed
 import objects
+import records
 
 import newel.distributions
 from newel.cli.group import cli
 from newel.cli.kinds import Command
+from newel.cli.known_plugins import known_plugins
 from newel.cli.plugin_settings import comments_of, settings_of, type_name
 from newel_compose import Distribution
 from newel_kernel import LIFECYCLE, Json, lifecycle_hookspecs
@@ -27,7 +30,14 @@ MARK = "\n<!-- Written from the code by `python docs/site/build.py --reference`.
 
 def pages() -> dict[str, str]:
     """Path of a page -> its text."""
-    builders = {"hooks": _hooks, "settings": _settings, "commands": _commands, "distributions": _distributions}
+    builders = {
+        "commands": _commands,
+        "distributions": _distributions,
+        "fields": records.page,
+        "hooks": _hooks,
+        "names": _names,
+        "settings": _settings,
+    }
     found = {
         f"{KINDS}/index.md": _kinds(),
         **{f"{KINDS}/{declared.name}.md": _kind(declared) for declared in composed.kinds()},
@@ -109,6 +119,31 @@ def _first(hook: Callable[..., Any]) -> str:
     return " ".join(_split_docstring(hook)[0].split("\n\n")[0].split())
 
 
+# --- names ------------------------------------------------------------------------------------------------------------
+
+
+def _names() -> str:
+    """Every public name in a line: what the pages of the API, which only the site has, tell in full."""
+    canonical: dict[tuple[str, str], api.Name] = {}
+    for names in api.packages().values():
+        for name in names:
+            canonical.setdefault(name.place, name)
+    sections = [
+        f"## {package}\n\n{api.first_paragraph(inspect.getdoc(import_module(package)) or '')}\n\n"
+        + table(("name", ""), [(_code(one.name), _told(one, canonical[one.place])) for one in names])
+        for package, names in api.packages().items()
+    ]
+    mirrors = [(_code(name), ", ".join(map(_code, names))) for name, names in api.mirrors().items()]
+    modules = f"## Modules under the names of google-adk\n\n{table(('module', 'names'), mirrors)}"
+    intro = "Every public name, by its package. [What is public](../plugins/api.md) says what may change, and how."
+    return "\n\n".join(["# Every name", intro, *sections, modules]) + "\n"
+
+
+def _told(name: api.Name, canonical: api.Name) -> str:
+    """What a name is, or the name under which that is told."""
+    return api.first_line(name) if name == canonical else f"the same as `{canonical.package}.{canonical.name}`"
+
+
 # --- kinds ------------------------------------------------------------------------------------------------------------
 
 
@@ -181,16 +216,33 @@ def _description(item: object) -> str:
 
 def _providers(one: composed.Declared) -> str:
     owned = composed.composition().registry.owned(one.kind.descriptor)
+    providers = {owner.plugin for owner in owned.values()}
     rows = [
         (_code(name), _code(owner.plugin), api.first_paragraph(_description(owner.item)))
         for name, owner in owned.items()
         if owner.plugin in composed.own_plugins()
     ]
+    by_settings = [
+        _code(record.name)
+        for record in composed.composition().plugins
+        if one.kind.hook in record.hooks and record.name in composed.own_plugins() and record.name not in providers
+    ]
+    kind = one.kind.hook.removeprefix("register_")
+    packages = [
+        f"{_code(package.package)} ({', '.join(map(_code, package.provides[kind]))})"
+        for package in known_plugins()
+        if kind in package.provides
+    ]
+    sentences = (
+        f"By its settings: {', '.join(by_settings)}." if by_settings else "",
+        f"By packages of their own: {', '.join(packages)}." if packages else "",
+    )
+    told = "\n\n".join(filter(None, sentences))
     if not rows:
-        return "None of newel's own plugins; the kind is for other plugins."
-    if not any(row[2] for row in rows):
-        return table(("name", "plugin"), [row[:2] for row in rows])
-    return table(("name", "plugin", ""), rows)
+        return told or "None of newel's own plugins; the kind is for other plugins."
+    is_described = any(row[2] for row in rows)
+    shown = table(("name", "plugin", ""), rows) if is_described else table(("name", "plugin"), [r[:2] for r in rows])
+    return f"{shown}\n\n{told}" if told else shown
 
 
 # --- settings and distributions ---------------------------------------------------------------------------------------

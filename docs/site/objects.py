@@ -163,7 +163,7 @@ def _member(member: Member, level: int, anchor: str) -> str:
 def defaults(value: Any) -> dict[str, object]:
     """The fields of a record with their defaults, inherited ones included; empty for anything else."""
     if inspect.isclass(value) and issubclass(value, BaseModel):
-        return {name: field.get_default() for name, field in value.model_fields.items()}
+        return {name: field.get_default() for name, field in value.model_fields.items() if field.init is not False}
     if inspect.isclass(value) and is_dataclass(value):
         return {field.name: field.default for field in fields(value) if not field.name.startswith("_")}
     return {}
@@ -180,11 +180,17 @@ def fields_of(value: Any) -> str:
     comments = comments_of(value)
     annotations = {name: text for kind in reversed(value.__mro__) for name, text in _annotations(kind).items()}
     rows = [
-        (f"`{name}`", code(annotations.get(name, "")), _default(default), comments.get(name, ""))
+        (f"`{name}`", code(_plain(annotations.get(name, ""))), _default(default), comments.get(name, ""))
         for name, default in names.items()
     ]
     lines = ["| field | type | default | |", "|---|---|---|---|", *("| " + " | ".join(row) + " |" for row in rows)]
     return "\n".join(lines)
+
+
+def _plain(annotation: str) -> str:
+    """The annotation without what only pydantic reads."""
+    found = re.match(r"Annotated\[(.*), (?:After|Before)Validator\(\w+\)\]", annotation)
+    return found[1] if found else annotation
 
 
 def code(text: str) -> str:

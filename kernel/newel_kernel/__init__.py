@@ -10,7 +10,7 @@ from newel_types import lazy_exports
 
 #: Internal module -> its public names.
 _NAMES = {
-    "cancellation": "cancellations",
+    "cancellation": "cancellations is_interrupt",
     "chains": (
         "Chains Epilogue Prologue RequestProcessor ResponseProcessor ResultProcessor ToolCall ToolPolicy "
         "ToolPreparation TurnPolicy"
@@ -28,7 +28,8 @@ _NAMES = {
         "AgentConfigError AlreadyExistsError CompositionError ConfigurationError DuplicateToolError "
         "FeatureUnavailableError FencedError HookSignatureError LlmCallsLimitExceededError LockError "
         "ModelError NewelError PairingError PluginError PluginHookError PluginLoadError ServiceMissingError "
-        "SessionError SessionNotFoundError StaleSessionError ToolAbortedError brief did_you_mean"
+        "SessionError SessionNotFoundError StaleSessionError ToolAbortedError brief "
+        "class_name did_you_mean error_text plain"
     ),
     "events": "INVALID_OUTPUT Event EventActions EventCompaction NodeInfo ToolConfirmation as_message freeze_event",
     "gate": "Admission SessionGate open_session",
@@ -41,16 +42,17 @@ _NAMES = {
     "loop": "answer_event reason_and_act run_tools settle",
     "observation": "Observer Operation Signal current_operation",
     "preparation": "DONE Plan declare_tools prepare",
-    "reception": "receive received",
+    "reception": "Message receive received",
     "rendezvous": "Meeting merge_streams",
     "run_config": "RunConfig StreamingMode",
-    "runner": "Application Message Runner",
+    "runner": "Application Runner",
     "session": "Session",
     "stash": "Key Stash",
     "state": "State apply_delta",
     "values": "Json",
 }
 _PLACES = {name: f"{__name__}._internal.{module}" for module, names in _NAMES.items() for name in names.split()} | {
+    "API": "newel_types",
     "KERNEL_KINDS": f"{__name__}._internal.hookspecs.registration:KERNEL_KINDS",
     "lifecycle_hookspecs": f"{__name__}._internal.hookspecs.lifecycle:",
     "registration_hookspecs": f"{__name__}._internal.hookspecs.registration:",

@@ -4,6 +4,7 @@ from types import ModuleType
 
 from newel_kernel._internal import seam as seam
 from newel_kernel._internal.cancellation import cancellations as cancellations
+from newel_kernel._internal.cancellation import is_interrupt as is_interrupt
 from newel_kernel._internal.chains import Chains as Chains
 from newel_kernel._internal.chains import Epilogue as Epilogue
 from newel_kernel._internal.chains import Prologue as Prologue
@@ -57,7 +58,10 @@ from newel_kernel._internal.errors import SessionNotFoundError as SessionNotFoun
 from newel_kernel._internal.errors import StaleSessionError as StaleSessionError
 from newel_kernel._internal.errors import ToolAbortedError as ToolAbortedError
 from newel_kernel._internal.errors import brief as brief
+from newel_kernel._internal.errors import class_name as class_name
 from newel_kernel._internal.errors import did_you_mean as did_you_mean
+from newel_kernel._internal.errors import error_text as error_text
+from newel_kernel._internal.errors import plain as plain
 from newel_kernel._internal.events import INVALID_OUTPUT as INVALID_OUTPUT
 from newel_kernel._internal.events import Event as Event
 from newel_kernel._internal.events import EventActions as EventActions
@@ -105,6 +109,7 @@ from newel_kernel._internal.preparation import DONE as DONE
 from newel_kernel._internal.preparation import Plan as Plan
 from newel_kernel._internal.preparation import declare_tools as declare_tools
 from newel_kernel._internal.preparation import prepare as prepare
+from newel_kernel._internal.reception import Message as Message
 from newel_kernel._internal.reception import receive as receive
 from newel_kernel._internal.reception import received as received
 from newel_kernel._internal.rendezvous import Meeting as Meeting
@@ -112,7 +117,6 @@ from newel_kernel._internal.rendezvous import merge_streams as merge_streams
 from newel_kernel._internal.run_config import RunConfig as RunConfig
 from newel_kernel._internal.run_config import StreamingMode as StreamingMode
 from newel_kernel._internal.runner import Application as Application
-from newel_kernel._internal.runner import Message as Message
 from newel_kernel._internal.runner import Runner as Runner
 from newel_kernel._internal.session import Session as Session
 from newel_kernel._internal.stash import Key as Key
@@ -120,6 +124,7 @@ from newel_kernel._internal.stash import Stash as Stash
 from newel_kernel._internal.state import State as State
 from newel_kernel._internal.state import apply_delta as apply_delta
 from newel_kernel._internal.values import Json as Json
+from newel_types import API as API
 
 lifecycle_hookspecs: ModuleType
 registration_hookspecs: ModuleType

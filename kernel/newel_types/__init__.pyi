@@ -71,8 +71,14 @@ from newel_types.credentials import AuthConfigOidcConfig as AuthConfigOidcConfig
 from newel_types.credentials import AuthType as AuthType
 from newel_types.credentials import GenaiAuthConfig as GenaiAuthConfig
 from newel_types.credentials import HttpElementLocation as HttpElementLocation
+from newel_types.deprecation import API as API
+from newel_types.deprecation import ApiDeprecationWarning as ApiDeprecationWarning
+from newel_types.deprecation import collected_uses as collected_uses
+from newel_types.deprecation import warn_deprecated as warn_deprecated
 from newel_types.exports import deferred as deferred
 from newel_types.exports import lazy_exports as lazy_exports
+from newel_types.field_errors import FieldError as FieldError
+from newel_types.field_errors import OneLineErrors as OneLineErrors
 from newel_types.files import File as File
 from newel_types.files import FileSource as FileSource
 from newel_types.files import FileState as FileState
@@ -185,6 +191,8 @@ from newel_types.media import PartMediaResolutionLevel as PartMediaResolutionLev
 from newel_types.media import VideoMetadata as VideoMetadata
 from newel_types.media import VideoMetadataContentLayer as VideoMetadataContentLayer
 from newel_types.model_plugins import read_model_plugins as read_model_plugins
+from newel_types.places import caller_place as caller_place
+from newel_types.places import made_at as made_at
 from newel_types.reasons import BlockedReason as BlockedReason
 from newel_types.reasons import FinishReason as FinishReason
 from newel_types.reasons import TurnCompleteReason as TurnCompleteReason
@@ -229,6 +237,7 @@ from newel_types.safety import SafetyRating as SafetyRating
 from newel_types.safety import SafetySetting as SafetySetting
 from newel_types.schema import Schema as Schema
 from newel_types.schema import Type as Type
+from newel_types.secret_names import names_secret as names_secret
 from newel_types.server_tools import ComputerUse as ComputerUse
 from newel_types.server_tools import DynamicRetrievalConfig as DynamicRetrievalConfig
 from newel_types.server_tools import DynamicRetrievalConfigMode as DynamicRetrievalConfigMode
@@ -256,7 +265,9 @@ from newel_types.server_tools import WebSearch as WebSearch
 from newel_types.sharing import FrozenContent as FrozenContent
 from newel_types.sharing import SharedContents as SharedContents
 from newel_types.sharing import freeze as freeze
+from newel_types.sharing import is_text as is_text
 from newel_types.sharing import thaw as thaw
+from newel_types.signatures import FieldSignature as FieldSignature
 from newel_types.sparse import SparseValues as SparseValues
 from newel_types.sparse import set_sparse as set_sparse
 from newel_types.speech import AudioTranscriptionConfig as AudioTranscriptionConfig

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from types import MappingProxyType
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -154,12 +154,26 @@ class ServiceAccountCredential(Sealable):
     universe_domain: str
 
 
+def _has(name: str, **value: object) -> dict[str, Any]:
+    """The schema of objects that have this field, with a value of that kind."""
+    return {"properties": {name: value}, "required": [name]}
+
+
+_KEY: dict[str, Any] = {
+    "anyOf": [_has("useDefaultCredential", const=True), _has("serviceAccountCredential", type="object")]
+}
+_AUDIENCE: dict[str, Any] = {
+    "anyOf": [{"properties": {"useIdToken": {"enum": [False, None]}}}, _has("audience", type="string", minLength=1)]
+}
+
+
 class ServiceAccount(Sealable):
     """A service account: its key, or the credentials of the machine with `use_default_credential`.
 
     With `use_id_token` it gets an ID token for `audience`, else an access token for `scopes`.
     """
 
+    model_config = ConfigDict(json_schema_extra={"allOf": [_KEY, _AUDIENCE]})
     secret_fields = frozenset({"service_account_credential"})
 
     service_account_credential: ServiceAccountCredential | None = None

@@ -5,7 +5,7 @@ The field names are OpenAPI's own. A scheme is public: it holds no secret, and i
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny
 
@@ -50,7 +50,17 @@ def _openapi_name(name: str) -> str:
 
 
 class _Declared(BaseModel):
-    model_config = ConfigDict(extra="allow", populate_by_name=True, defer_build=True, alias_generator=_openapi_name)
+    model_config = ConfigDict(
+        extra="allow",
+        populate_by_name=True,
+        defer_build=True,
+        alias_generator=_openapi_name,
+    )
+
+
+def _is(kind: SecuritySchemeType) -> Any:
+    """The field of a type, described as that one alone."""
+    return Field(kind, json_schema_extra={"const": kind.value})
 
 
 class SecurityBase(_Declared):
@@ -63,7 +73,7 @@ class SecurityBase(_Declared):
 class APIKey(SecurityBase):
     """A key in a header, a query parameter or a cookie called `name`."""
 
-    type_: SecuritySchemeType = SecuritySchemeType.apiKey
+    type_: SecuritySchemeType = _is(SecuritySchemeType.apiKey)
     in_: APIKeyIn
     name: str
 
@@ -71,13 +81,14 @@ class APIKey(SecurityBase):
 class HTTPBase(SecurityBase):
     """The Authorization header, with a scheme of RFC 7235, such as ``basic``."""
 
-    type_: SecuritySchemeType = SecuritySchemeType.http
-    scheme: str
+    type_: SecuritySchemeType = _is(SecuritySchemeType.http)
+    scheme: str = Field(json_schema_extra={"not": {"const": "bearer"}})
 
 
 class HTTPBearer(HTTPBase):
-    """A bearer token."""
+    """A bearer token. Without `scheme` it would be read as another scheme of HTTP."""
 
+    model_config = ConfigDict(json_schema_extra={"required": ["scheme"]})
     scheme: Literal["bearer"] = "bearer"
     bearerFormat: str | None = None
 
@@ -126,7 +137,7 @@ class OAuthFlows(_Declared):
 class OAuth2(SecurityBase):
     """OAuth 2."""
 
-    type_: SecuritySchemeType = SecuritySchemeType.oauth2
+    type_: SecuritySchemeType = _is(SecuritySchemeType.oauth2)
     flows: OAuthFlows
 
 
@@ -139,14 +150,14 @@ class ExtendedOAuth2(OAuth2):
 class OpenIdConnect(SecurityBase):
     """OpenID Connect; the endpoints are found at `openIdConnectUrl`."""
 
-    type_: SecuritySchemeType = SecuritySchemeType.openIdConnect
+    type_: SecuritySchemeType = _is(SecuritySchemeType.openIdConnect)
     openIdConnectUrl: str
 
 
 class OpenIdConnectWithConfig(SecurityBase):
     """OpenID Connect with its endpoints."""
 
-    type_: SecuritySchemeType = SecuritySchemeType.openIdConnect
+    type_: SecuritySchemeType = _is(SecuritySchemeType.openIdConnect)
     authorization_endpoint: str
     token_endpoint: str
     userinfo_endpoint: str | None = None
@@ -154,12 +165,14 @@ class OpenIdConnectWithConfig(SecurityBase):
     token_endpoint_auth_methods_supported: list[str] | None = None
     grant_types_supported: list[str] | None = None
     scopes: list[str] | None = None
+    #: With this field a scheme is read as an `OpenIdConnect`.
+    model_config = ConfigDict(json_schema_extra={"not": {"required": ["openIdConnectUrl"]}})
 
 
 class CustomAuthScheme(_Declared):
     """A custom scheme, for which an auth provider is registered. A subclass gives `type_` a default."""
 
-    type_: str
+    type_: str = Field(json_schema_extra={"not": {"enum": [one.value for one in SecuritySchemeType]}})
 
 
 _GRANTS = {
@@ -215,7 +228,19 @@ def _class_of(kind: object, value: Mapping[str, object]) -> type[BaseModel]:
 #: Any of the schemes.
 AuthScheme: TypeAlias = SecurityBase | CustomAuthScheme
 #: The type of a field that holds a scheme: read by the scheme's type, and written with all fields of its class.
-AnyAuthScheme: TypeAlias = Annotated[SerializeAsAny[AuthScheme], BeforeValidator(read_scheme)]
+AnyAuthScheme: TypeAlias = Annotated[
+    SerializeAsAny[AuthScheme],
+    BeforeValidator(
+        read_scheme,
+        json_schema_input_type=APIKey
+        | HTTPBearer
+        | HTTPBase
+        | ExtendedOAuth2
+        | OpenIdConnect
+        | OpenIdConnectWithConfig
+        | CustomAuthScheme,
+    ),
+]
 SecurityScheme: TypeAlias = APIKey | HTTPBase | OAuth2 | OpenIdConnect | HTTPBearer
 AuthSchemeType = SecuritySchemeType
 ApiKeyScheme = APIKey

@@ -3,15 +3,29 @@
 import time
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 _SOON_SECONDS = 120
+
+
+#: JSON schemas of the fields that are set together, or none of them is.
+_OF_CACHE: dict[str, JsonValue] = {
+    "cache_name": {"type": "string"},
+    "expire_time": {"type": "number"},
+    "invocations_used": {"type": "integer"},
+}
+_TOGETHER: list[JsonValue] = [
+    {"required": [*_OF_CACHE], "properties": _OF_CACHE},
+    {"properties": {name: {"type": "null"} for name in _OF_CACHE}},
+]
 
 
 class CacheMetadata(BaseModel):
     """A cache that was used; or, without a `cache_name`, only the fingerprint of what one could hold."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True, defer_build=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, from_attributes=True, defer_build=True, json_schema_extra={"anyOf": _TOGETHER}
+    )
 
     #: The provider's name of the cache.
     cache_name: str | None = None

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from newel_types.field_errors import OneLineErrors
 from newel_types.unions import ContentUnion, SchemaUnion, ToolListUnion
 from newel_types.wire import WireEnum, WireModel, late
 
@@ -74,7 +75,7 @@ class AutomaticFunctionCallingConfig(WireModel):
     ignore_call_history: bool | None = None
 
 
-class GenerateContentConfig(WireModel):
+class GenerateContentConfig(OneLineErrors, WireModel):
     """The configuration of one model call."""
 
     http_options: HttpOptions | None = None

@@ -5,7 +5,7 @@ JSON-compatible in both directions with the classes of the same name in ``google
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from newel_types.media import (
     Blob,
@@ -21,6 +21,7 @@ from newel_types.media import (
     VideoMetadata,
 )
 from newel_types.records import Json, Record, coerce, record
+from newel_types.sparse import SparseValues, set_sparse
 
 
 @record
@@ -46,9 +47,23 @@ class FunctionResponse(Record):
     response: Json | None = None
 
 
+class RarePart(TypedDict, total=False):
+    """The arguments of a part that few parts have."""
+
+    inline_data: Any
+    file_data: Any
+    executable_code: Any
+    code_execution_result: Any
+    video_metadata: Any
+    media_resolution: Any
+    part_metadata: Json | None
+
+
 @record
 class Part(Record):
     """One piece of a Content; exactly one of its data fields is set."""
+
+    sparse = tuple(RarePart.__annotations__)
 
     media_resolution: PartMediaResolution | None = None
     code_execution_result: CodeExecutionResult | None = None
@@ -69,27 +84,17 @@ class Part(Record):
         function_call: FunctionCall | None = None,
         function_response: FunctionResponse | None = None,
         thought: bool | None = None,
-        inline_data: Any = None,
-        file_data: Any = None,
-        executable_code: Any = None,
-        code_execution_result: Any = None,
         thought_signature: bytes | None = None,
-        video_metadata: Any = None,
-        media_resolution: Any = None,
-        part_metadata: Json | None = None,
+        **rare: Unpack[RarePart],
     ) -> None:
         self.text = text
         self.thought = thought
         self.thought_signature = thought_signature
-        self.part_metadata = part_metadata
         self.function_call = function_call
         self.function_response = function_response
-        self.inline_data = inline_data
-        self.file_data = file_data
-        self.executable_code = executable_code
-        self.code_execution_result = code_execution_result
-        self.video_metadata = video_metadata
-        self.media_resolution = media_resolution
+        self.sparse_values = NO_RARE
+        if rare:
+            set_sparse(self, rare)
         if text is None and function_call.__class__ not in _CALLS and function_response.__class__ not in _RESPONSES:
             self._coerce()
 
@@ -162,6 +167,10 @@ class Content(Record):
                 if not isinstance(part, Part):
                     self.parts = [coerce(Part, p) for p in parts]
                     break
+
+
+#: The value that all parts without rare fields share.
+NO_RARE: SparseValues = Part.no_sparse
 
 
 class UserContent(Content):

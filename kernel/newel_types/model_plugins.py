@@ -9,7 +9,10 @@ costs. Modules whose models are built first call it.
 from __future__ import annotations
 
 import logging
+import os
+import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
@@ -22,6 +25,10 @@ _log = logging.getLogger("newel.plugins")
 @cache
 def read_model_plugins() -> None:
     """Let pydantic read its plugins; if that fails, one line says so and what to do."""
+    if endless := next(_endless(), ""):
+        os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # reading it, pydantic would wait for ever
+        text = "newel: plugins of pydantic are off in this process, because %s is not a file that ends; %s"
+        _log.warning(text, endless, f"reinstall or uninstall {Path(endless).parent}")
     try:
         TypeAdapter(int)
     except Exception as error:  # noqa: BLE001 - code and metadata of other packages
@@ -29,6 +36,16 @@ def read_model_plugins() -> None:
         remedy = f"reinstall or uninstall {damaged}" if damaged else "reinstall or uninstall that plugin"
         text = "newel: plugins of pydantic are off in this process, because reading them failed (%s: %s); %s"
         _log.warning(text, type(error).__name__, error, remedy)
+
+
+def _endless() -> Iterator[str]:
+    """The files of entry points whose reading does not end: pipes, devices."""
+    for package in distributions():
+        folder = getattr(package, "_path", None)
+        with suppress(OSError):  # it is missing, or a folder that cannot be entered
+            file = f"{folder}/entry_points.txt"
+            if isinstance(folder, Path) and not stat.S_ISREG(mode := os.stat(file).st_mode) and not stat.S_ISDIR(mode):
+                yield file
 
 
 def _damaged() -> Iterator[str]:

@@ -26,6 +26,7 @@ from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, core_schema, from_json, to_json, to_jsonable_python
 
+from newel_types.field_errors import FieldError
 from newel_types.model_plugins import read_model_plugins
 from newel_types.sparse import SparseValues, slotted
 
@@ -147,7 +148,7 @@ class Record:
             result: Self = cls._door().validate_json(data)
         except ValidationError as error:
             if not any(e["type"] in _UNKNOWN for e in error.errors(include_url=False, include_context=False)):
-                raise
+                raise FieldError.of(error, cls._plain.__name__) from None
             rest, unknown = _split_unknown(from_json(data), error)
             result = _attach(cls._door().validate_json(to_json(rest)), unknown)
         return result
@@ -258,7 +259,7 @@ def forbid_extra(cls: type[T]) -> type[T]:
             problems: list[InitErrorDetails] = [
                 {"type": "extra_forbidden", "loc": (name,), "input": fields[name]} for name in unknown
             ]
-            raise ValidationError.from_exception_data(cls.__name__, problems) from None
+            raise FieldError.from_exception_data(cls.__name__, problems) from None
 
     cls.__init__ = __init__  # type: ignore[assignment]
     return cls
@@ -384,7 +385,7 @@ def _at(data: Any, path: tuple[Any, ...]) -> Any:
 def _keep_unknown(cls: type[Any], data: object, error: ValidationError) -> Any:
     rest, unknown = _split_unknown(data, error)
     if not unknown:
-        raise error
+        raise FieldError.of(error, cls._plain.__name__) from None
     return _attach(cls._door().validate_python(rest), unknown)
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from operator import attrgetter
 from typing import Any, SupportsIndex
 
-from newel_types.content import Content, FunctionCall, FunctionResponse, Part
+from newel_types.content import NO_RARE, Content, FunctionCall, FunctionResponse, Part
 from newel_types.records import Record, deep_copy
 
 FrozenContent: type[Content] = Content._frozen
@@ -14,19 +13,17 @@ _FrozenPart: type[Part] = Part._frozen
 _FrozenCall, _FrozenResponse = FunctionCall._frozen, FunctionResponse._frozen
 #: The class of a frozen part that is known to be a text and nothing else: most parts are, and a copy of one is cheap.
 _FrozenText: Any = type(Part.__name__, (_FrozenPart,), {"__slots__": (), "__module__": Part.__module__})
-_not_of_texts = attrgetter(*(name for name in Part.field_names if name not in ("text", "thought", "thought_signature")))
-#: Fields that are copied in depth, other than calls and responses.
-_rare = attrgetter(
-    "inline_data",
-    "file_data",
-    "executable_code",
-    "code_execution_result",
-    "video_metadata",
-    "media_resolution",
-    "part_metadata",
-)
 _new = object.__new__
-_NOT_OF_TEXTS, _RARE = _not_of_texts(Part()), _rare(Part())
+
+
+def is_text(part: Part) -> bool:
+    """Whether a part has a text, and no other data."""
+    return (
+        part.text is not None
+        and part.sparse_values is NO_RARE
+        and part.function_call is None
+        and part.function_response is None
+    )
 
 
 def freeze(content: Content) -> Content:
@@ -37,11 +34,18 @@ def freeze(content: Content) -> Content:
     for part in content.parts or ():
         if part.__class__ is not Part:
             continue
+        call, response = part.function_call, part.function_response
+        if call is None and response is None:
+            plain = part.text is not None and part.sparse_values is NO_RARE
+            part.__class__ = (
+                _FrozenText if plain and not (Record._extras_exist and hasattr(part, "_extra")) else _FrozenPart
+            )
+            continue
         part.__class__ = _FrozenPart
-        if part.function_call is not None and part.function_call.__class__ is FunctionCall:
-            part.function_call.__class__ = _FrozenCall
-        if part.function_response is not None and part.function_response.__class__ is FunctionResponse:
-            part.function_response.__class__ = _FrozenResponse
+        if call is not None and call.__class__ is FunctionCall:
+            call.__class__ = _FrozenCall
+        if response is not None and response.__class__ is FunctionResponse:
+            response.__class__ = _FrozenResponse
     return content
 
 
@@ -59,11 +63,11 @@ def thaw(content: Content) -> Content:
 
 
 def _copied(part: Part) -> Part:
-    if _rare(part) != _RARE:
+    if part.__class__ is _FrozenText:
+        return Part(part.text, None, None, part.thought, part.thought_signature)
+    if part.sparse_values is not NO_RARE:
         return part.model_copy(deep=True)
     call, response = part.function_call, part.function_response
-    if call is None and response is None:
-        return Part(part.text, None, None, part.thought, thought_signature=part.thought_signature)
     if call is not None:
         call = (
             FunctionCall(id=call.id, name=call.name, args=deep_copy(call.args), will_continue=call.will_continue)
@@ -79,45 +83,40 @@ def _copied(part: Part) -> Part:
             scheduling=response.scheduling,
             will_continue=response.will_continue,
         )
-    return Part(part.text, call, response, part.thought, thought_signature=part.thought_signature)
+    return Part(part.text, call, response, part.thought, part.thought_signature)
 
 
-def _thawed(contents: list[Content]) -> list[Content]:
-    """As `thaw`, each. A model that reads a long conversation pays for this loop, so texts are copied without calls."""
-    copies: list[Content] = []
+def _owned(contents: list[Content]) -> list[Content]:
+    """The contents, each frozen one as `thaw` copies it.
+
+    A model that reads a long conversation pays for this loop, so texts are copied without calls.
+    """
+    owned: list[Content] = []
     new, extras_exist = _new, Record._extras_exist
     for content in contents:
+        if content.__class__ is not FrozenContent:
+            owned.append(content)
+            continue
         parts = content.parts
         if (
             parts is None
             or len(parts) != 1
-            or ((part := parts[0]).__class__ is not _FrozenText and not _is_frozen_text(part))
+            or (part := parts[0]).__class__ is not _FrozenText
             or (extras_exist and hasattr(content, "_extra"))
         ):
-            copies.append(thaw(content))
+            owned.append(thaw(content))
             continue
         text: Part = new(Part)
         text.text = part.text
         text.thought = part.thought
         text.thought_signature = part.thought_signature
-        text.function_call = text.function_response = text.inline_data = text.file_data = None
-        text.executable_code = text.code_execution_result = text.video_metadata = None
-        text.media_resolution = text.part_metadata = None
+        text.function_call = text.function_response = None
+        text.sparse_values = NO_RARE
         copy: Content = new(Content)
         copy.role = content.role
         copy.parts = [text]
-        copies.append(copy)
-    return copies
-
-
-def _is_frozen_text(part: Part) -> bool:
-    """Whether the part is frozen and a text without other data or unknown fields; it is then known for one."""
-    if part.__class__ is not _FrozenPart or part.text is None or _not_of_texts(part) != _NOT_OF_TEXTS:
-        return False
-    if hasattr(part, "_extra"):
-        return False
-    object.__setattr__(part, "__class__", _FrozenText)
-    return True
+        owned.append(copy)
+    return owned
 
 
 class SharedContents(list[Content]):
@@ -134,24 +133,19 @@ class SharedContents(list[Content]):
         """The elements without thawing any: for reading only."""
         return list.copy(self)
 
-    def _own(self, index: SupportsIndex) -> Content:
-        content = list.__getitem__(self, index)
-        if content.__class__ is FrozenContent:
-            content = thaw(content)
-            list.__setitem__(self, index, content)
-        return content
-
     def _own_all(self, index: slice) -> list[Content]:
-        contents = list.__getitem__(self, index)
-        if all(content.__class__ is FrozenContent for content in contents):
-            owned = _thawed(contents)
-        else:
-            owned = [thaw(content) if content.__class__ is FrozenContent else content for content in contents]
+        owned = _owned(list.__getitem__(self, index))
         list.__setitem__(self, index, owned)
         return owned
 
     def __getitem__(self, index: Any) -> Any:
-        return self._own_all(index) if isinstance(index, slice) else self._own(index)
+        if index.__class__ is slice:
+            return self._own_all(index)
+        content = list.__getitem__(self, index)
+        if content.__class__ is FrozenContent:
+            (content,) = _owned([content])
+            list.__setitem__(self, index, content)
+        return content
 
     def __iter__(self) -> Iterator[Content]:
         ahead = 1
@@ -164,11 +158,11 @@ class SharedContents(list[Content]):
 
     def __reversed__(self) -> Iterator[Content]:
         for index in range(len(self) - 1, -1, -1):
-            yield self._own(index)
+            yield self[index]
 
     def pop(self, index: SupportsIndex = -1) -> Content:
         """Remove and return an element (a copy, if it was shared)."""
-        self._own(index)
+        self[index]
         return list.pop(self, index)
 
     def copy(self) -> SharedContents:

@@ -22,15 +22,18 @@ if TYPE_CHECKING:
     from newel.runners import InMemoryRunner as InMemoryRunner
     from newel.runners import Runner as Runner
     from newel.runners.answer import Waiting as Waiting
+    from newel.runners.answer import arun as arun
     from newel.runners.answer import run as run
     from newel.tools.decorator import tool as tool
     from newel.workflow import Workflow as Workflow
+    from newel_kernel import API as API
     from newel_kernel import Event as Event
     from newel_kernel import hookimpl as hookimpl
 
     __version__: str
 
 __all__ = [
+    "API",
     "Agent",
     "App",
     "BaseAgent",
@@ -42,6 +45,7 @@ __all__ = [
     "Waiting",
     "Workflow",
     "__version__",
+    "arun",
     "hookimpl",
     "run",
     "tool",
@@ -49,6 +53,7 @@ __all__ = [
 ]
 
 _WHERE = {
+    "API": "newel_kernel",
     "Agent": "newel.agents.llm_agent",
     "App": "newel.apps.app",
     "BaseAgent": "newel.agents.base_agent",
@@ -60,6 +65,7 @@ _WHERE = {
     "Waiting": "newel.runners.answer",
     "Workflow": "newel.workflow",
     "__version__": "newel.version:VERSION",
+    "arun": "newel.runners.answer",
     "hookimpl": "newel_kernel",
     "run": "newel.runners.answer",
     "tool": "newel.tools.decorator",

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from newel.evaluation.metrics.loadable_code import load_function
 from newel_compose import compose, installed_points
-from newel_compose._internal.discovery import _entries
+from newel_compose._internal.package_files import parsed
 from newel_kernel import ConfigurationError, NewelError, PluginLoadError
 
 
@@ -43,7 +43,7 @@ def test_damaged_metadata_stops_nobody(tmp_path: Path, monkeypatch: pytest.Monke
 
 @given(st.text(max_size=200))
 def test_any_text_can_be_read_for_entry_points(text: str) -> None:
-    assert all(len(entry) == 3 for entry in _entries(text))
+    assert all(len(entry) == 3 for entry in parsed(text))
 
 
 RAISES = [

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from newel.tools.kinds import ToolFactory
 from newel_compose import compose, load, place_of, select_distribution
 from newel_compose._internal import discovery
-from newel_compose._internal.discovery import check_named, installed, scan
+from newel_compose._internal.discovery import installed, scan, unknown_plugins
 from newel_compose._internal.shipped import distribution_files
 from newel_kernel import CompositionError, ConfigurationError, PluginLoadError
 
@@ -91,7 +91,7 @@ def test_of_two_releases_on_the_path_the_first_counts(
 def test_a_distribution_without_a_name_still_counts(site: Any) -> None:
     site.install("nameless", plugins={"rag": "fake_rag"})
     (site.path / "nameless-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\n")
-    assert installed()["rag"].source == "?"
+    assert installed()["rag"].source == "nameless 1.0"  # as its folder says
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_load_says_of_each_name_what_became_of_it(site: Any) -> None:
 
 
 def test_names_that_are_installed_pass() -> None:
-    check_named(["contents"], installed(), "x", scan())
+    assert not unknown_plugins(["contents"], installed(), "x", scan())
 
 
 def package(site: Any, name: str, **files: str) -> None:

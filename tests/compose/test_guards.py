@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import signal
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ from newel_kernel import (
     HookSignatureError,
     NewelError,
     Observer,
+    PluginError,
     PluginHookError,
     Prologue,
     RequestProcessor,
@@ -385,8 +387,30 @@ def test_a_step_that_exits_is_an_error_that_names_its_plugin(kind: str, error: A
         run(agent, "hi", plugins=[plugin])
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, GeneratorExit])
-def test_the_wish_of_a_person_or_of_a_closed_run_is_no_fault_of_a_plugin(error: Any) -> None:
+def test_the_wish_of_a_person_is_no_fault_of_a_plugin() -> None:
+    def interrupted(*args: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    for hooked in (named(interrupted, "it"), step(interrupted, "it")):
+        with pytest.raises(KeyboardInterrupt):
+            hooked()
+
+
+def test_the_end_of_a_closed_run_is_no_fault_of_a_plugin() -> None:
+    async def waits(*args: object) -> None:
+        await asyncio.Future()
+
+    async def close() -> None:
+        waiting = step(waits, "it")()
+        waiting.send(None)
+        with pytest.raises(GeneratorExit):
+            waiting.throw(GeneratorExit)
+
+    asyncio.run(close())
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, GeneratorExit, asyncio.CancelledError])
+def test_what_a_plugin_raises_itself_is_its_own(error: Any) -> None:
     for hooked in (named(ending(error, waits=False), "it"), step(ending(error, waits=False), "it")):
-        with pytest.raises(error):
+        with pytest.raises(PluginError, match=f"it raised {error.__name__}"):
             hooked()

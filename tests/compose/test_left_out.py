@@ -228,7 +228,8 @@ def test_the_line_goes_to_stderr(site: Any, tmp_path: Any) -> None:
     code = f"import sys; sys.path.insert(0, {str(site.path)!r}); from newel_compose import compose; compose()"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stderr == (
-        "newel: plugin 'odd' (newel-odd 1.0) is left out: failed to load: RuntimeError: no luck (fake_odd.py:1)\n"
+        "newel: plugin 'odd' (newel-odd 1.0) is left out: failed to load: RuntimeError: no luck (fake_odd.py:1); "
+        "fix or uninstall newel-odd, or list it under `disable:`\n"
     )
 
 

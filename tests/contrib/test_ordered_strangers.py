@@ -52,6 +52,15 @@ KINDS = {
     "hook_policies": Ordered(
         "hook_policies", "HookPolicy(wrap=same, %s)", "hook_timeout", "from newel_compose import HookPolicy"
     ),
+    "stage_policies": Ordered(
+        "stage_policies", "StagePolicy(wrap=lambda one: one.stage, %s)", "", "from newel_compose import StagePolicy"
+    ),
+    "context_strategies": Ordered(
+        "context_strategies",
+        "ContextStrategy(shorten=nothing, %s)",
+        "clear",
+        "from newel.flows.context_budget.kinds import ContextStrategy",
+    ),
     "live_out": Ordered("live_out", "LiveOut(make=nothing, %s)", "checks", "from newel.live.kinds import LiveOut"),
     "live_in": Ordered("live_in", "LiveIn(make=nothing, %s)", "screening", "from newel.live.kinds import LiveIn"),
     "model_providers": Ordered(

@@ -294,22 +294,30 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{1
 
 @pytest.mark.parametrize("make", [seam.counted_uuid, seam.random_uuid])
 def test_ids_are_uuids_and_unique(make: Any) -> None:
-    ids = [make() for _ in range(300)]
-    assert len(set(ids)) == 300
+    ids = [make() for _ in range(9_000)]
+    assert len(set(ids)) == 9_000
     assert [one for one in ids if not UUID.fullmatch(one)] == []
 
 
 def test_a_process_counts_its_ids_from_a_start_of_its_own() -> None:
     makers = [seam._Ids() for _ in range(50)]
     assert len({one.prefix for one in makers}) == 50
-    assert len({next(one.count) for one in makers}) == 50
+    assert len({next(one.block()) for one in makers}) == 50
     one = makers[0]
     one.random.append("handed out by the parent")
+    one.counted = one.block()
     before = one.prefix
     one.restart()
     assert one.prefix != before
-    assert one.random == []
-    assert UUID.fullmatch(f"{one.prefix}{next(one.count):012x}")
+    assert one.random == [*one.counted] == []
+
+
+def test_counted_ids_grow_from_block_to_block() -> None:
+    ids = [*seam._Ids().block()]
+    assert len(ids) == 16**3
+    counted = [seam.counted_uuid() for _ in range(9_000)]
+    for one in (ids, counted):
+        assert one == sorted(one)
 
 
 def test_errors_carry_what_went_wrong() -> None:

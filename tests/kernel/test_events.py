@@ -177,7 +177,7 @@ class TestMaking:
 
 class TestActions:
     def test_a_field_that_there_is_not_is_refused_as_pydantic_refuses_it(self) -> None:
-        with pytest.raises(ValidationError, match=r"escalated\n  Extra inputs are not permitted") as refused:
+        with pytest.raises(ValidationError, match="EventActions: escalated: there is no such field") as refused:
             EventActions(escalate=True, escalated=True)
         assert isinstance(refused.value, ValueError)
         (problem,) = refused.value.errors()

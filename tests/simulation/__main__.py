@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 import time
 
@@ -10,17 +11,20 @@ from tests.simulation.promise import described
 from tests.simulation.simulation import Simulation
 from tests.simulation.world import Broken
 
+STORES = ["sqlite", "postgres", "memory"]
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--store", choices=["sqlite", "postgres"], action="append")
+    parser.add_argument("--store", choices=STORES, action="append")
     parser.add_argument("--hours", type=float, help="stop after so long")
     parser.add_argument("--steps", type=int, default=1_000_000, help="of each store (without --hours)")
     parser.add_argument("--seed", type=int, default=1, help="the first seed")
     parser.add_argument("--each", type=int, default=50_000, help="steps of one seed")
     options = parser.parse_args()
+    logging.disable(logging.WARNING)  # that a run fails is told hundreds of times a second, and wanted
     failed = 0
-    for store in options.store or ["sqlite", "postgres"]:
+    for store in options.store or STORES:
         failed += _run(store, options)
     return 1 if failed else 0
 

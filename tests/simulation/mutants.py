@@ -5,20 +5,23 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from unittest.mock import patch
 
-from tests.simulation import file_store, server, server_store, simulation
+from tests.simulation import file_store, memory_store, server, server_store, simulation
 from tests.simulation.world import LOOP, Broken, World
 
+from newel.claims import claim
+from newel.runs import Run
+from newel.sessions import in_memory_session_service, views
 from newel.sessions.errors import StoreUnavailableError
 from newel.sessions.sqlite import database as sqlite_database
 from newel.sessions.sqlite import writer as sqlite_writer
 from newel.sessions.sqlite.renewal import SqliteRenewal
-from newel.sessions.stored import clockwork, leases, pooled
+from newel.sessions.stored import clockwork, leases, pooled, state_changes
 from newel.sessions.stored.dialects import CLOCK
 from newel.sessions.stored.keeper import Keeper
 from newel.sessions.stored.leases import Lease
@@ -26,6 +29,7 @@ from newel.sessions.stored.leasing import Leasing
 from newel.sessions.stored.outcome import Outcome
 from newel.sessions.stored.pooled_renewal import PooledRenewal
 from newel.sessions.stored.statements import Statements
+from newel.sessions.stored.steps import Query
 from newel.sessions.stored.writes import Append
 
 BOTH = ("sqlite", "postgres")
@@ -40,6 +44,8 @@ class Mutant:
     kind: int
     stores: tuple[str, ...]
     apply: Callable[[], Any]
+    #: The faults of the simulation that show it, if it is rarely found among others.
+    only: tuple[str, ...] = ()
 
 
 def steps_until_found(mutant: Mutant, store: str, most: int, each: int = 10_000) -> tuple[int, str]:
@@ -47,7 +53,7 @@ def steps_until_found(mutant: Mutant, store: str, most: int, each: int = 10_000)
     steps, seed = 0, 1
     with mutant.apply():
         while steps < most:
-            run = simulation.Simulation(store, seed)
+            run = simulation.Simulation(store, seed, mutant.only)
             try:
                 run.run(min(each, most - steps))
             except Broken as broken:
@@ -188,10 +194,15 @@ def _one_after_another() -> Iterator[None]:
     """Each write of a group has the whole patience, after the others have used up theirs."""
 
     async def try_alone(self: Any, item: Any, others: Any) -> None:
+        async def attempt(connection: Any) -> None:
+            if item.outcome.begin():
+                item.outcome.set_result(await self._alone(item.write, connection))
+
         try:
-            item.outcome.set_result(await self._attempted(partial(self._alone, item.write), cuts=True))
+            await self._attempted(attempt, cuts=True)
         except Exception as error:
-            item.outcome.set_exception(error)
+            if not item.outcome.done():
+                item.outcome.set_exception(error)
 
     with patch.object(pooled.PooledDatabase, "_try", try_alone):
         yield
@@ -216,7 +227,35 @@ def _locked_rows_keep_their_worker() -> Iterator[None]:
 @contextmanager
 def _shared_rows_in_groups() -> Iterator[None]:
     """Groups also write rows that sessions share."""
-    with patch.object(Append, "shared", False):
+    with patch.object(Append, "shared", False), patch.object(Append, "single", False):
+        yield
+
+
+@contextmanager
+def _keys_in_any_order() -> Iterator[None]:
+    """Each writer of shared state locks the keys in the order in which its delta has them."""
+    scopes = state_changes.scopes_of
+
+    def unordered(sql: Any, key: Any, number: int, change: Any) -> Any:
+        for (scope, owner, _), changes in zip(
+            scopes(sql, key, number, change), (change.app, change.user, change.session), strict=True
+        ):
+            yield scope, owner, changes
+
+    with patch.object(state_changes, "scopes_of", unordered):
+        yield
+
+
+@contextmanager
+def _the_session_is_locked_first() -> Iterator[None]:
+    """A writer of shared state has its session's row locked while it waits for others."""
+    change_shared = Append._change_shared
+
+    def locked(self: Any, sql: Any) -> Any:
+        yield Query(sql.free_row, tuple(map(sql.dialect.stored, self.key)))
+        return (yield from change_shared(self, sql))
+
+    with patch.object(Append, "_change_shared", locked):
         yield
 
 
@@ -298,6 +337,7 @@ def _attribute(owner: Any, name: str, value: Any) -> Iterator[None]:
 
 def _mutants() -> Sequence[Mutant]:
     sqlite, postgres = ("sqlite",), ("postgres",)
+    locks = ("locked_row", "crowd")
     sure = property(lambda lease: lease.since + lease.seconds * 3)
     return (
         Mutant("renewed when the queue is idle", 1, sqlite, _renewed_when_idle),
@@ -311,12 +351,15 @@ def _mutants() -> Sequence[Mutant]:
         Mutant("no confirmation", 2, BOTH, partial(_attribute, Leasing, "confirm", lambda self, session: None)),
         Mutant("late answers are believed", 2, BOTH, _late_answers_are_believed),
         Mutant("each waits again", 3, sqlite, _each_waits_again),
-        Mutant("one after another", 3, postgres, _one_after_another),
-        Mutant("locked rows keep their worker", 3, postgres, _locked_rows_keep_their_worker),
-        Mutant("shared rows in groups", 3, postgres, _shared_rows_in_groups),
-        Mutant("no lock timeout", 3, postgres, partial(_no_limit, "lock_timeout")),
+        Mutant("one after another", 3, postgres, _one_after_another, only=locks),
+        Mutant("locked rows keep their worker", 3, postgres, _locked_rows_keep_their_worker, only=locks),
+        Mutant("shared rows in groups", 3, postgres, _shared_rows_in_groups, only=("crowd",)),
+        Mutant("shared keys in any order", 3, postgres, _keys_in_any_order, only=("crowd",)),
+        Mutant("the session is locked first", 1, postgres, _the_session_is_locked_first, only=locks),
+        Mutant("no lock timeout", 3, postgres, partial(_no_limit, "lock_timeout"), only=locks),
         Mutant("no idle timeout", 3, postgres, partial(_no_limit, "idle_in_transaction_session_timeout")),
-        Mutant("cancelling is not heard", 3, BOTH, _cancelling_is_not_heard),
+        Mutant("cancelling is not heard", 3, sqlite, _cancelling_is_not_heard),
+        Mutant("cancelling is not heard", 3, postgres, _cancelling_is_not_heard, only=locks),
         Mutant(
             "no epoch check",
             0,
@@ -331,10 +374,40 @@ def _mutants() -> Sequence[Mutant]:
             "an event that was read meanwhile is not known again",
             0,
             postgres,
-            partial(_attribute, Append, "_read_meanwhile", lambda self: None),
+            partial(_attribute, Append, "_read_meanwhile", lambda self, asked: None),
+            only=("cut",),
         ),
-        Mutant("locks outlast leases", 1, postgres, _locks_outlast_leases),
+        Mutant("locks outlast leases", 1, postgres, _locks_outlast_leases, only=locks),
+        *_mutants_in_memory(),
     )
+
+
+def _mutants_in_memory() -> Sequence[Mutant]:
+    memory, module = ("memory",), in_memory_session_service
+    return (
+        Mutant("threads share without a lock", 0, memory, partial(_attribute, memory_store, "RLock", nullcontext)),
+        Mutant("values stay the caller's", 0, memory, partial(_attribute, module, "kept_event", lambda event: event)),
+        Mutant("copies share the state", 0, memory, partial(_attribute, module, "deep_copy", lambda value: value)),
+        Mutant("views miss what others append", 0, memory, partial(_attribute, views, "catch_up", lambda *_: None)),
+        Mutant("views outlive their session", 0, memory, partial(_attribute, module, "check_append", _accepts)),
+        Mutant("a claim keeps nobody out", 0, memory, partial(_attribute, claim.Claim, "take", _claims_anyway)),
+        Mutant("followers read what is at hand", 0, memory, partial(_attribute, Run, "_after", _at_hand)),
+    )
+
+
+def _accepts(session: object, event: object, *, log: object, lease: int) -> None:
+    """Every view may append."""
+
+
+def _claims_anyway(self: claim.Claim) -> bool:
+    """A claim of its own, in a table of its own."""
+    self._claims = {self._where: self}
+    return True
+
+
+async def _at_hand(run: Any, position: int, most: int) -> Any:
+    """A follower that is far behind misses what the run no longer keeps."""
+    return [one for one in run._recent if one[0] > position][:most]
 
 
 @contextmanager

@@ -17,6 +17,8 @@ from newel.claims.gate import Claims, leave
 from newel.claims.settings import Settings
 from newel.sessions.errors import StoreUnavailableError
 from newel.sessions.stored import clockwork
+from newel.sessions.stored.imports import ImportSharedState
+from newel.sessions.stored.rows import Key, StateChange
 from newel_kernel import Admission, Event, FencedError, RunConfig, Session, SessionNotFoundError, StaleSessionError
 
 if TYPE_CHECKING:
@@ -62,10 +64,11 @@ class Owner:
     async def _work_on(self) -> None:
         random = self.world.random
         while True:
-            await asyncio.sleep(random.expovariate(2.0))
+            is_crowded = self.world.now < self.place.crowded_until
+            await asyncio.sleep(random.expovariate(50.0 if is_crowded else 2.0))
             draw = random.random()
             try:
-                if draw < 0.15:
+                if draw < (0.8 if is_crowded else 0.15):
                     await self._note()
                 else:
                     await self._run(resumes=draw > 0.6)
@@ -81,9 +84,33 @@ class Owner:
         where = self._where()
         assert self.service is not None
         try:
-            await self.service.append_out_of_band(**where, event=Event(author=name, message="x"))
+            if self.place.could_wait_in_rings:
+                await self._write_shared(name, where)
+            else:
+                await self.service.append_out_of_band(**where, event=Event(author=name, message="x"))
         finally:
             self.promise.waited(self.process, begin, self.place.patience, "a note")
+
+    async def _write_shared(self, name: str, where: dict[str, str]) -> None:
+        """What writes the state of the app and the user: a note, a new session, an import."""
+        assert self.service is not None
+        draw = self.world.random.random()
+        if draw < 0.7:
+            event = Event(author=name, message="x", state=self._shared(name) if draw < 0.4 else {})
+            await self.service.append_out_of_band(**where, event=event)
+            return
+        state = {key: value for key, value in self._shared(name).items() if value is not None}
+        if draw < 0.9:
+            await self.service.create_session(**{**where, "session_id": f"new {name}"}, state=state)
+        else:
+            change = StateChange.initial(state, name)
+            await self.service.import_shared_state(ImportSharedState(Key(*where.values()), change))
+
+    def _shared(self, name: str) -> dict[str, str | None]:
+        """A delta of state that sessions share; it removes some keys."""
+        random = self.world.random
+        keys = random.sample(["app:a", "app:b", "app:c", "user:a", "user:b"], random.randint(1, 4))
+        return {key: name if random.random() < 0.8 else None for key in keys}
 
     def _where(self) -> dict[str, str]:
         return {"app_name": "a", "user_id": "u", "session_id": self.place.session_id()}
@@ -129,7 +156,7 @@ class Owner:
         begin, random = self.world.now, self.world.random
         delta: dict[str, Any] = {"n": name} if random.random() < 0.2 else {}
         if random.random() < 0.1:
-            delta |= {"app:a": name, "user:b": name}
+            delta |= self._shared(name) if self.place.could_wait_in_rings else {"app:a": name, "user:b": name}
         event = Event(author=name, message="x", state=delta)
         limit = random.uniform(0.5, 5.0) if random.random() < 0.1 else None
         try:

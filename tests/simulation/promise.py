@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tests.simulation.world import HELD_UP, LOOP, STALL, STORE, Process, World, row_trouble
+from tests.simulation.world import HELD_UP, LOOP, SHARED, STALL, STORE, Process, World, row_trouble
 
 from newel.sessions.stored.leases import Lease
 from newel_kernel import Session
@@ -182,7 +182,7 @@ class Promise:
 
     def unavailable(self, process: Process, begin: float, number: int, patience: float) -> None:
         """A write was given up: the store cannot have been free for long."""
-        kinds = (STALL, LOOP, HELD_UP, STORE, row_trouble(number))
+        kinds = (STALL, LOOP, HELD_UP, STORE, SHARED, row_trouble(number))
         if self.world.troubles.within(begin, self.world.now, process, *kinds) < patience / 3:
             self.world.fail(f"a write of {process.name} to session {number} was given up without a cause")
 

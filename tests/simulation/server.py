@@ -6,7 +6,7 @@ Each statement is known by its text, which is made for the real server; what it 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from tests.simulation.world import World
 
 from newel.sessions.stored.dialects import POSTGRES
-from newel.sessions.stored.statements import SCOPES, Shape, Statements
+from newel.sessions.stored.statements import SCOPES, SESSION, Scope, Statements
 from newel.sessions.stored.steps import Query, Reply
 
 #: A row that is locked: its table, and its key there.
@@ -478,11 +478,10 @@ def _holds(hold: str, checks_epoch: bool, server: Server, row: Row, values: Sequ
     return True
 
 
-def _append(text: str, hold: str, shape: Shape) -> Meaning:
+def _append(text: str, hold: str, puts: bool, removes: bool) -> Meaning:
     where = text.partition(" WHERE ")[2].partition(" RETURNING ")[0]
     checks_version, checks_epoch = "version = " in where, " lease = " in where
     holds = partial(_holds, hold, checks_epoch)
-    scopes = [scope for scope, writes in zip(SCOPES, shape.writes, strict=True) if writes]
 
     def execute(server: Server, transaction: Transaction, values: Sequence[Any]) -> Any:
         number, version, time, data = values[:4]
@@ -500,15 +499,50 @@ def _append(text: str, hold: str, shape: Shape) -> Meaning:
             raise ServerError(f"unique violation: event {version} of {stored}")
         transaction.events.append((number, version, data))
         place = 7 if hold == "taking" else 6
-        for scope in scopes:
-            owner_key = tuple(values[place : place + len(scope.owners)])
-            place += len(scope.owners)
-            for name, value in zip(values[place], values[place + 1], strict=True):
-                lock = (scope.table, owner_key, name)
-                yield lock
-                transaction.state[lock] = value
+        if puts:
+            yield from _put(transaction, SESSION, (number,), values[place], values[place + 1])
             place += 2
+        if removes:
+            yield from _put(transaction, SESSION, (number,), values[place], itertools.repeat(None))
         return [(row.lease,)]
+
+    return execute
+
+
+def _put(
+    transaction: Transaction, scope: Scope, owner: tuple[Any, ...], names: Sequence[str], values: Iterable[str | None]
+) -> Execution:
+    """Put keys one after the other, or remove them (None)."""
+    for name, value in zip(names, values, strict=False):
+        lock = (scope.table, owner, name)
+        yield lock
+        transaction.state[lock] = value
+
+
+def _state(scope: Scope, several: bool, removes: bool = False) -> Meaning:
+    """Puts or removes one key of a scope, or puts several."""
+    place = len(scope.owners)
+
+    def execute(server: Server, transaction: Transaction, values: Sequence[Any]) -> Any:
+        names = values[place] if several else values[place : place + 1]
+        new = itertools.repeat(None) if removes else values[place + 1] if several else values[place + 1 : place + 2]
+        yield from _put(transaction, scope, tuple(values[:place]), names, new)
+        return []
+
+    return execute
+
+
+def _put_new(scope: Scope) -> Meaning:
+    """Puts one key of a scope, unless it exists."""
+    place = len(scope.owners)
+
+    def execute(server: Server, transaction: Transaction, values: Sequence[Any]) -> Any:
+        lock = (scope.table, tuple(values[:place]), values[place])
+        if lock not in server.state or server.locks.get(lock) not in (None, transaction):
+            yield lock
+        if lock not in server.state:
+            transaction.state[lock] = values[place + 1]
+        return []
 
     return execute
 
@@ -532,7 +566,11 @@ def _meanings(sql: Statements) -> Iterator[tuple[str, Meaning]]:
             text = sql.epochs(count, unlocked)
             yield text, _epochs(text)
     for hold in ("none", "held", "taking"):
-        for writes in itertools.product((False, True), repeat=3):
-            shape = Shape(writes)
-            text = sql.append(hold, shape)  # type: ignore[arg-type]
-            yield text, _append(text, hold, shape)
+        for puts, removes in itertools.product((False, True), repeat=2):
+            text = sql.append(hold, puts, removes)  # type: ignore[arg-type]
+            yield text, _append(text, hold, puts, removes)
+    for scope in SCOPES:
+        yield sql.put(scope), _state(scope, several=False)
+        yield sql.put_new(scope), _put_new(scope)
+        yield sql.put_all(scope), _state(scope, several=True)
+        yield sql.remove(scope), _state(scope, several=False, removes=True)

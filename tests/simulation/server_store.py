@@ -13,9 +13,9 @@ from tests.simulation.server import Pending, Server, ServerError, ServerSession
 from tests.simulation.world import HELD_UP, Process, World
 
 from newel.sessions.stored.leases import Leases
-from newel.sessions.stored.pooled import Connection, Pool, PooledDatabase, Rejected, Trouble
+from newel.sessions.stored.pooled import Connection, Pool, PooledDatabase, Rejected
 from newel.sessions.stored.statements import Statements
-from newel.sessions.stored.steps import Query, Reply
+from newel.sessions.stored.steps import Query, Reply, Trouble
 from newel.sessions.stored.time_limits import postgres_limits, postgres_own_limits
 
 _PASSING = ("deadlock", "lock timeout", "canceled", "closed", "idle", "cut", "failed")

@@ -6,7 +6,7 @@ import gc
 import itertools
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +14,7 @@ from unittest.mock import patch
 
 from tests.simulation.clock import replacements
 from tests.simulation.file_store import SimDatabase
+from tests.simulation.memory_store import MemoryOwner
 from tests.simulation.owner import Owner
 from tests.simulation.stores import Place, place_of
 from tests.simulation.world import Process, SimThread, World
@@ -33,14 +34,15 @@ _DEATHS_PER_COLLECTION = 100
 
 
 class Simulation:
-    """Two to five owners of one place."""
+    """Two to five owners of one place. `only` names faults of the place: nothing else befalls them, but these often."""
 
-    def __init__(self, kind: str, seed: int) -> None:
+    def __init__(self, kind: str, seed: int, only: Collection[str] = ()) -> None:
         self.world = World(seed)
         self._serial = itertools.count(1)
         self._deaths = 0
-        self._living: list[Owner] = []
+        self._living: list[Owner | MemoryOwner] = []
         self._kind = kind
+        self._only = only
         self.place: Place = place_of(kind, self.world)
         draw = self.world.random
         self._settings = Settings(
@@ -49,16 +51,18 @@ class Simulation:
             lease_seconds=draw.choice([2.0, 5.0, 10.0]),
         )
         #: Some worlds are calm, and a lease must be kept there.
-        self._pause = _FAULT_SECONDS * draw.choice([0.5, 1.0, 4.0, 15.0])
+        self._pause = _FAULT_SECONDS * self.place.pace * draw.choice([0.5, 1.0, 4.0, 15.0])
+        if only:
+            self._pause = min(self._pause, 1.0)
 
     def run(self, steps: int) -> None:
         """Run so many steps; raise Broken at a broken promise."""
-        with replaced(self.world):
+        with replaced(self.world), self.place.threads():
             try:
                 for _ in range(self.world.random.randint(2, 5)):
                     self._add_owner()
-                self.world.after(1.0, self._check)
-                self.world.after(1.0, self._fault)
+                self.world.after(self.place.pace, self._check)
+                self.world.after(self.place.pace, self._fault)
                 self.world.run(steps)
                 self.place.promise.check_events()
                 if self.world.broken is not None:
@@ -74,22 +78,23 @@ class Simulation:
             machine = "m" if self._kind == "sqlite" else self.world.random.choice("mn")
             process = Process(self.world, f"p{next(self._serial)}", machine)
             self.world.processes.append(process)
-        owner = Owner(self.world, self.place.promise, self.place, process, self._settings)
+        owner = self.place.owner(self.world, self.place.promise, self.place, process, self._settings)
         owner.service = service
         self._living.append(owner)
         owner.start()
 
     def _check(self) -> None:
         self.place.turn_over()
-        self.world.after(_CHECK_SECONDS, self._check)
+        self.world.after(_CHECK_SECONDS * self.place.pace, self._check)
 
     # --- faults ------------------------------------------------------------------------------------------------------
 
     def _fault(self) -> None:
         draw = self.world.random
-        fault = draw.choice(
-            [self._stall, self._stall, self._stall, self._kill, self._fork, self._step_clock, *self.place.faults()]
-        )
+        faults = [self._stall, self._stall, self._stall, self._kill, self._fork, self._step_clock, *self.place.faults()]
+        if self._only:
+            faults = [fault for fault in faults if fault.__name__[1:] in self._only]
+        fault = draw.choice(faults)
         if self._living:
             self.place.promise.count(f"fault{fault.__name__}")
             fault()
@@ -97,7 +102,7 @@ class Simulation:
 
     def _stall(self) -> None:
         draw = self.world.random
-        seconds = draw.choice([0.1, 0.5, 1.5, 3.0]) * draw.random() * self._settings.lease_seconds
+        seconds = draw.choice([0.1, 0.5, 1.5, 3.0]) * draw.random() * self._settings.lease_seconds * self.place.pace
         draw.choice(self._living).process.stall(seconds)
 
     def _kill(self) -> None:
@@ -105,7 +110,7 @@ class Simulation:
         self._living.remove(owner)
         owner.process.kill()
         self._bury()
-        self.world.after(self.world.random.expovariate(0.5), self._add_owner)
+        self.world.after(self.place.pace * self.world.random.expovariate(0.5), self._add_owner)
 
     def _bury(self) -> None:
         self._deaths += 1

@@ -5,14 +5,17 @@ from __future__ import annotations
 import sqlite3
 import tempfile
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from tests.simulation.file_store import Disk, SimDatabase
+from tests.simulation.memory_store import MemoryOwner, MemoryPromise, preempting
+from tests.simulation.owner import Owner
 from tests.simulation.promise import Held, Promise
-from tests.simulation.server import Server, Transaction
+from tests.simulation.server import LockKey, Server, Transaction
 from tests.simulation.server_store import Network, SimServerDatabase
-from tests.simulation.world import STORE, World, row_trouble
+from tests.simulation.world import SHARED, STORE, World, row_trouble
 
 from newel.sessions.sqlite import SqliteSessionService
 from newel.sessions.stored.dialects import POSTGRES
@@ -30,6 +33,13 @@ class Place:
     patience = 15.0
     #: Whether a process that stands still may keep a lock, so that others wait in vain.
     peers_hold_up = True
+    #: Whether writers of shared state that write at the same time could wait for each other.
+    could_wait_in_rings = False
+    #: Until when the owners write more than at other times.
+    crowded_until = 0.0
+    #: How long things take here, compared with others.
+    pace = 1.0
+    owner: type[Owner] | type[MemoryOwner] = Owner
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -69,6 +79,10 @@ class Place:
     def faults(self) -> list[Any]:
         """What may go wrong here: calls of no arguments."""
         raise NotImplementedError
+
+    def threads(self) -> AbstractContextManager[object]:
+        """How threads take turns, apart from their waits."""
+        return nullcontext()
 
     def close(self) -> None:
         """Delete it."""
@@ -148,6 +162,7 @@ class ServerPlace(Place):
     """A PostgreSQL server."""
 
     peers_hold_up = False
+    could_wait_in_rings = True
 
     def __init__(self, world: World) -> None:
         self.statements = Statements(POSTGRES)
@@ -162,11 +177,11 @@ class ServerPlace(Place):
             self.world.fail("writes have waited for each other in a ring")
 
     def held(self) -> Iterable[Held]:
-        first = self._serial - 2 * _SESSIONS - 2
+        names = {f"s{n}" for n in range(self._serial - 2 * _SESSIONS, self._serial + 1)}
         return [
             Held(row.number, row.lease, row.owner, row.version)
             for row in self.server.rows.values()
-            if row.number > first
+            if row.key[2] in names
         ]
 
     def events(self, number: int, first: int) -> list[str]:
@@ -182,21 +197,29 @@ class ServerPlace(Place):
         return StoredSessionService(database, leases)
 
     def faults(self) -> list[Any]:
-        return [self._locked_row, self._silence, self._cut, self._late_answer, self._clock]
+        return [self._locked_row, self._silence, self._cut, self._late_answer, self._clock, self._crowd]
+
+    def _crowd(self) -> None:
+        """Many write at the same time, also what sessions share."""
+        self.crowded_until = self.world.now + self.world.random.expovariate(0.5)
 
     def _locked_row(self) -> None:
         """A program that is none of ours keeps a row locked, as within a transaction that stands still."""
         world, server = self.world, self.server
-        if not server.rows:
+        used = sorted(row.number for row in server.rows.values() if row.key[2] in self._names)
+        if not used:
             return
-        key = ("sessions", world.random.choice(sorted(server.rows)[-_SESSIONS:]))
+        key: LockKey = ("sessions", world.random.choice(used))
+        trouble = row_trouble(key[1])
+        if world.random.random() < 0.3:
+            key, trouble = ("app_state", ("a",), "a"), SHARED
         if key in server.locks:
             return
         foreign = Transaction(session=None)  # type: ignore[arg-type]
         seconds = world.random.choice([0.1, 1.0, 3.0, 10.0, 40.0]) * world.random.random()
         server.locks[key] = foreign
         foreign.locks.add(key)
-        world.troubles.add(world.now, world.now + seconds, None, row_trouble(key[1]))
+        world.troubles.add(world.now, world.now + seconds, None, trouble)
         world.after(seconds, lambda: server.free(foreign))
 
     def _silence(self) -> None:
@@ -217,6 +240,27 @@ class ServerPlace(Place):
         self.server.offset += self.world.random.uniform(-0.2, 0.2)
 
 
+class MemoryPlace(Place):
+    """A store in memory for each process, which ends with it."""
+
+    pace = 0.02
+    owner = MemoryOwner
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.promise: MemoryPromise = MemoryPromise(world)
+
+    def turn_over(self) -> None:
+        """Check the logs."""
+        self.promise.check_events()
+
+    def faults(self) -> list[Any]:
+        return []
+
+    def threads(self) -> AbstractContextManager[object]:
+        return preempting(self.world)
+
+
 def place_of(kind: str, world: World) -> Place:
     """A new place."""
-    return {"sqlite": FilePlace, "postgres": ServerPlace}[kind](world)
+    return {"sqlite": FilePlace, "postgres": ServerPlace, "memory": MemoryPlace}[kind](world)

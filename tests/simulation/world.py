@@ -125,8 +125,9 @@ class SimThread:
         world.thread = world.idle
 
 
-#: A process stands still; a tool blocks its event loop; a commit or its answer takes long; the store cannot be used.
-STALL, LOOP, HELD_UP, STORE = "stall", "loop", "held up", "store"
+#: A process stands still; a tool blocks its event loop; a commit or its answer takes long; the store cannot be used;
+#: a row of state that sessions share is locked.
+STALL, LOOP, HELD_UP, STORE, SHARED = "stall", "loop", "held up", "store", "shared"
 
 
 class Troubles:

@@ -15,10 +15,10 @@ import asyncpg
 
 from newel.sessions.stored.dialects import POSTGRES, numbered
 from newel.sessions.stored.leases import Leases
-from newel.sessions.stored.pooled import Connection, Pool, PooledDatabase, Rejected, Trouble, driven
-from newel.sessions.stored.schema import VERSION, Schema
+from newel.sessions.stored.pooled import Connection, Pool, PooledDatabase, Rejected, driven
+from newel.sessions.stored.schema import VERSION, Schema, not_to_read
 from newel.sessions.stored.statements import Statements
-from newel.sessions.stored.steps import Query, Reply
+from newel.sessions.stored.steps import Query, Reply, Trouble
 from newel.sessions.stored.time_limits import postgres_limits, postgres_own_limits, set_local
 from newel_kernel import ConfigurationError
 from newel_postgres.parameters import parameters_of
@@ -68,6 +68,8 @@ class Access:
     connect_seconds: float = 15.0
     #: (level, option, value) for the sockets of the connections.
     socket_options: tuple[tuple[int, int, int], ...] = ()
+    #: Whether tables are neither made, brought to a newer version, nor written.
+    read_only: bool = False
 
     @property
     def shown(self) -> str:
@@ -117,6 +119,8 @@ class PostgresDatabase(PooledDatabase):
         async with connection.transaction():
             if await driven(connection, self._schema.version()) == VERSION:
                 return
+        if self._access.read_only:
+            raise not_to_read(self._access.shown, "database or ?schema=")
         async with connection.transaction():
             await connection.run(Query("SELECT pg_advisory_xact_lock(?1)", (_MIGRATION_LOCK,)))
             await driven(connection, self._schema.migration())
@@ -127,7 +131,7 @@ class PostgresPool(Pool):
         self._access = access
         # Behind a proxy no statement may outlive its transaction, and each transaction sets its own limits.
         options: dict[str, Any] = (
-            {"statement_cache_size": 0} if access.proxy else {"server_settings": postgres_limits(access.patience)}
+            {"statement_cache_size": 0} if access.proxy else {"server_settings": _server_settings(access)}
         )
         with translated(access):
             self._pool = asyncpg.create_pool(
@@ -167,6 +171,11 @@ class PostgresPool(Pool):
             self._pool.terminate()
 
 
+def _server_settings(access: Access) -> dict[str, str]:
+    limits = postgres_limits(access.patience)
+    return {**limits, "default_transaction_read_only": "on"} if access.read_only else limits
+
+
 async def _no_reset(connection: object) -> None:
     """Do nothing: a reset would cost each append a round trip."""
 
@@ -196,18 +205,28 @@ class _Connection(Connection):
         patience = self._access.patience
         limits = postgres_limits(patience) if self._access.proxy else {}
         limits |= postgres_own_limits(shortest_lease, patience)
-        begin = f"BEGIN; {set_local(limits)}" if limits else "BEGIN"  # one round trip
-        with translated(self._access):
-            await self._connection.execute(begin)
+        await self._execute(f"BEGIN; {set_local(limits)}" if limits else "BEGIN")  # one round trip
         try:
             yield
         except BaseException:
-            with translated(self._access):
-                if not self._connection.is_closed():
-                    await self._connection.execute("ROLLBACK")
+            if self._is_open():
+                await self._execute("ROLLBACK")
             raise
-        with translated(self._access):
-            await self._connection.execute("COMMIT")
+        await self._execute("COMMIT")
+
+    async def _execute(self, command: str) -> None:
+        try:
+            with translated(self._access):
+                await self._connection.execute(command)
+        except asyncio.CancelledError:  # see `run`
+            self._connection.terminate()
+            raise
+
+    def _is_open(self) -> bool:
+        try:
+            return not self._connection.is_closed()
+        except asyncpg.InterfaceError:  # the pool has dropped it already
+            return False
 
 
 @contextmanager

@@ -14,4 +14,7 @@ def register_session_backends() -> list[SessionBackend]:
     def opened(uri: str) -> newel_postgres.PostgresSessionService:
         return newel_postgres.PostgresSessionService(uri)
 
-    return [SessionBackend(name=name, open=opened) for name in ("postgresql", "postgres")]
+    def read(uri: str) -> newel_postgres.PostgresSessionService:
+        return newel_postgres.PostgresSessionService(uri, read_only=True)
+
+    return [SessionBackend(name=name, open=opened, read=read) for name in ("postgresql", "postgres")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from newel.sessions.stored.dialects import POSTGRES
 from newel.sessions.stored.leases import Leases
 from newel.sessions.stored.schema import quoted
@@ -17,7 +19,8 @@ class PostgresSessionService(StoredSessionService):
     password file. The tables are in `schema` (by default the connection's own, ``public``). At most `pool_size`
     connections are open. `proxy` is for a pooler that hands out connections per transaction: no statement outlives
     its transaction, and each append takes four round trips instead of one. `patience` bounds the wait for a database
-    that does not answer, in seconds; after it, StoreUnavailableError is raised.
+    that does not answer, in seconds; after it, StoreUnavailableError is raised. With `read_only` the tables must exist,
+    and nothing is migrated or written.
     """
 
     def __init__(
@@ -29,8 +32,10 @@ class PostgresSessionService(StoredSessionService):
         proxy: bool = False,
         patience: float = 15.0,
         live_sessions: int = 256,
+        read_only: bool = False,
     ) -> None:
         access = access_of(url, schema, pool_size, proxy, patience, "session store")
+        access = replace(access, read_only=read_only)
         leases = Leases()
         database = PostgresDatabase(access, Statements(POSTGRES, quoted(access.schema)), leases)
         super().__init__(database, leases, live_sessions=live_sessions)

@@ -1,4 +1,4 @@
-"""redact: e-mail addresses and keys are masked in what a model sees; the session keeps them."""
+"""redact: e-mail addresses and keys are masked in what a model sees and in exported pages; the session keeps them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,18 @@ from typing import get_args
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
-from newel_kernel import Context, Event, InvocationContext, Key, LlmRequest, RequestProcessor, hookimpl
+from newel.web.kinds import Redaction
+from newel_kernel import (
+    Context,
+    Event,
+    InvocationContext,
+    Json,
+    Key,
+    LlmRequest,
+    RequestProcessor,
+    hookimpl,
+)
+from newel_kernel import Settings as AllSettings
 from newel_redact.masking import Masker, Tally
 from newel_redact.patterns import Kind
 from newel_types import Content, FrozenContent
@@ -86,6 +97,20 @@ def register_settings() -> type[BaseModel]:
 def register_request_processors() -> list[RequestProcessor]:
     """The processor `redact`, right after `contents`: what follows (such as a context cache) sees masked contents."""
     return [RequestProcessor(name=name, run=run, after=("contents",))]
+
+
+@hookimpl
+def register_redactions(settings: AllSettings) -> list[Redaction]:
+    """Masks pages that are exported, as requests are."""
+    own = settings[name]
+    assert isinstance(own, Settings)
+    masker = _masker(own)
+
+    def redact(data: Json) -> Json:
+        masked: Json = masker.value(data, Tally())
+        return masked
+
+    return [Redaction(name=name, redact=redact)]
 
 
 @hookimpl(trylast=True)

@@ -11,12 +11,14 @@ if TYPE_CHECKING:
     from newel_redis.bus import Publisher as Publisher
     from newel_redis.service import cached as cached
     from newel_redis.service import opened as opened
+    from newel_redis.service import parted as parted
 
 _WHERE = {
     "Bus": "newel_redis.bus",
     "Publisher": "newel_redis.bus",
     "cached": "newel_redis.service",
     "opened": "newel_redis.service",
+    "parted": "newel_redis.service",
 }
 
 __getattr__, __dir__ = lazy_exports(__name__, _WHERE)

@@ -10,10 +10,14 @@ from newel.server.kinds import BusBackend
 from newel.sessions.kinds import SessionBackend
 from newel_compose import Composition
 from newel_kernel import hookimpl
+from newel_types import deferred
 
 if TYPE_CHECKING:
     from newel.sessions.stored.service import StoredSessionService
+    from newel_kernel import BaseSessionService
     from newel_redis.bus import Bus
+
+_opened_to_read = deferred("newel.server.stored", "opened_to_read")
 
 
 def _open(uri: str) -> StoredSessionService:
@@ -24,10 +28,17 @@ def _open_in(uri: str, composition: Composition) -> StoredSessionService:
     return newel_redis.opened(uri, lambda place: composition.open_service(SessionBackend, place))
 
 
+def _read_in(uri: str, composition: Composition) -> BaseSessionService:
+    """The store behind the cache: who only reads fills no cache."""
+    _, place = newel_redis.parted(uri)
+    store: BaseSessionService = _opened_to_read()(place, composition)
+    return store
+
+
 @hookimpl
 def register_session_backends() -> list[SessionBackend]:
     """The schemes ``redis`` and ``rediss``; the client and the store's driver are imported when a store is opened."""
-    return [SessionBackend(name=name, open=_open, open_in=_open_in) for name in ("redis", "rediss")]
+    return [SessionBackend(name=name, open=_open, open_in=_open_in, read_in=_read_in) for name in ("redis", "rediss")]
 
 
 def _open_bus(uri: str) -> Bus:

@@ -46,12 +46,7 @@ def opened(uri: str, open_store: Callable[[str], object] | None = None) -> Store
 
     `open_store` opens the inner store; by default the folder's distribution opens it by its scheme.
     """
-    address, mark, place = uri.partition(_STORE)
-    if not mark or not place or address[-1] not in "?&":
-        raise ConfigurationError(
-            f"{without_password(uri)!r} names no store: a cache is in front of one, so write "
-            f"redis://host:6379/0?store=postgresql://user@host/database"
-        )
+    address, place = parted(uri)
     parts = urlsplit(address.rstrip("?&"))
     params = dict(parse_qsl(parts.query, keep_blank_values=True))
     try:
@@ -65,3 +60,14 @@ def opened(uri: str, open_store: Callable[[str], object] | None = None) -> Store
     store: Any = open_store(place)
     service: StoredSessionService = cached(store, url, prefix=prefix, ttl=ttl, patience=patience)
     return service
+
+
+def parted(uri: str) -> tuple[str, str]:
+    """The address of the cache, and the URI of the store behind it."""
+    address, mark, place = uri.partition(_STORE)
+    if not mark or not place or address[-1] not in "?&":
+        raise ConfigurationError(
+            f"{without_password(uri)!r} names no store: a cache is in front of one, so write "
+            f"redis://host:6379/0?store=postgresql://user@host/database"
+        )
+    return address, place

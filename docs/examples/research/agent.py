@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -38,7 +39,7 @@ def split(ctx: Context, node_input: str) -> list[str]:
 
 
 @node(timeout=30, retry_config=RetryConfig(max_attempts=3, initial_delay=0.05))
-async def read(node_input: str) -> dict:
+async def read(node_input: str) -> dict[str, Any]:
     """Read about one topic; where its source is away it is tried again."""
     return Notes(topic=node_input, facts=await search(node_input)).model_dump()
 
@@ -52,7 +53,7 @@ async def search(topic: str) -> list[str]:
     return LIBRARY.get(topic, [])
 
 
-def check(ctx: Context, node_input: list[dict]) -> list[dict]:
+def check(ctx: Context, node_input: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Whether there is enough for a report: topics without a fact are left out."""
     topics = [notes for notes in node_input if len(notes["facts"]) >= ENOUGH]
     ctx.state["left_out"] = [notes["topic"] for notes in node_input if notes not in topics]
@@ -60,7 +61,7 @@ def check(ctx: Context, node_input: list[dict]) -> list[dict]:
     return topics
 
 
-def write(ctx: Context, node_input: list[dict]) -> Iterator[Event]:
+def write(ctx: Context, node_input: list[dict[str, Any]]) -> Iterator[Event]:
     """The report, as a message to the user."""
     parts = [f"{notes['topic'].capitalize()}: {' '.join(notes['facts'])}" for notes in node_input]
     left_out = ctx.state.get("left_out")

@@ -9,17 +9,23 @@ from pathlib import Path
 from newel_compose._internal import discovery
 from newel_compose._internal.choices import part_of
 from newel_compose._internal.composition import Composition, PluginRecord
+from newel_compose._internal.deprecations import deprecations_of
 from newel_compose._internal.distribution import CHAINS, Distribution, plugins_of
 from newel_compose._internal.exclusions import LeftOut, clashing, culprits_of, refuse_strictly, report
-from newel_compose._internal.hookspecs import HookPolicy
+from newel_compose._internal.faults import Fault, blaming, quoted
+from newel_compose._internal.hookspecs import HookPolicy, StagePolicy
 from newel_compose._internal.loading import Loaded, given_plugin, load_group, load_plugins
 from newel_compose._internal.lock import check_lock
 from newel_compose._internal.manager import Manager
+from newel_compose._internal.ordering import Owned, Placed
+from newel_compose._internal.package_files import OWN_PACKAGE
 from newel_compose._internal.provision import provide
 from newel_compose._internal.registry import PluginRegistry
+from newel_compose._internal.restaging import restaged
 from newel_compose._internal.selection import select_distribution
+from newel_compose._internal.setting_sources import overlaid
 from newel_compose._internal.settings import validated_settings
-from newel_kernel import Bound, Callbacks, CompositionError, NewelError, did_you_mean
+from newel_kernel import Bound, Callbacks, CompositionError, NewelError, Stage, did_you_mean
 
 #: Hook -> (plugins' implementations, fallbacks).
 Hooks = Mapping[str, tuple[Callbacks, Callbacks]]
@@ -42,6 +48,7 @@ def compose(
     """
     points = discovery.scan(groups)
     definition, lock_here = select_distribution(distribution, points)
+    definition = overlaid(definition, discovery.installed_anywhere(points))
     return _compose(definition, points, plugins, lock or lock_here if not groups else None, groups)
 
 
@@ -89,7 +96,7 @@ def _build(
 ) -> Composition:
     """Compose these plugins; an error carries which of them could be left out."""
     manager = Manager()
-    manager.strange = {one.name for one in loaded if one.record.source.partition(" ")[0] != discovery.OWN_PACKAGE}
+    manager.strange = {one.name: one.record.source for one in loaded if one.record.distribution != OWN_PACKAGE}
     for one in (*objects, *loaded):
         manager.add(one.name, one.plugin)
     manager.declare_kinds()
@@ -97,11 +104,13 @@ def _build(
     settings = validated_settings(distribution, manager, sources)
     provision = provide(distribution, manager, sources, installed, settings)
     hooks = manager.hooks()
+    deprecated = deprecations_of(sources, hooks, manager.deprecated_hooks())
     records = [
         record._replace(state="left out", why=left_out[record.name].why)
         if record.state == "enabled" and record.name in left_out
         else record._replace(
             hooks=tuple(hooks.get(record.name, ())),
+            deprecated=deprecated.get(record.name, ()) if record.state == "enabled" else (),
             left_out=(
                 *(f"{hook}: no enabled plugin declares that kind" for hook in manager.left_out.get(record.name, ())),
                 *provision.left_out.get(record.name, ()),
@@ -109,7 +118,7 @@ def _build(
         )
         for record in (*(one.record for one in objects), *records)
     ]
-    return Composition(
+    composition = Composition(
         distribution=distribution,
         placed=provision.placed,
         hooks=_with_policies(manager.lifecycle([one.name for one in (*objects, *loaded)], sources), provision.registry),
@@ -119,12 +128,14 @@ def _build(
         objects=tuple(one.plugin for one in objects),
         **{chain: tuple(p.stage for p in provision.placed[chain]) for chain in CHAINS},  # type: ignore[arg-type]
     )
+    return _with_stage_policies(composition)
 
 
 def compose_once(distribution: str | None = None) -> Composition:
     """`compose(distribution)`, cached; made again once the distribution's file or the installed plugins change."""
     points = discovery.scan()
     definition, lock = select_distribution(distribution, points)
+    definition = overlaid(definition, discovery.installed_anywhere(points))
     key = (definition.name, definition.source)
     last_points, composition = _composed.get(key, (None, None))
     if composition is None or composition.distribution != definition or last_points != points:
@@ -156,16 +167,52 @@ def extend(composition: Composition, plugins: Sequence[object]) -> Composition:
 
 def _with_policies(hooks: Hooks, registry: PluginRegistry) -> Hooks:
     """`hooks`, wrapped by the hook policies of plugins."""
-    policies = registry.all(HookPolicy)[::-1]
+    policies = list(registry.owned(HookPolicy).values())[::-1]
 
     def wrapped(bound: Bound) -> Bound:
-        for policy in policies:
-            bound = policy.wrap(bound)
+        for owned in policies:
+            with blaming(owned.plugin, f"failed in its hook policy {owned.item.name!r}"):
+                bound = owned.item.wrap(bound)
         return bound
 
     if not policies:
         return hooks
     return {name: (tuple(map(wrapped, tier)), tuple(map(wrapped, last))) for name, (tier, last) in hooks.items()}
+
+
+def _with_stage_policies(composition: Composition) -> Composition:
+    """`composition`, its stages wrapped by the stage policies of plugins."""
+    policies = list(composition.registry.owned(StagePolicy).values())[::-1]
+    if not policies:
+        return composition
+    names = [one.stage.name for placed in composition.placed.values() for one in placed]
+    unknown = [
+        _unknown_stage(owned, name, did_you_mean(name, names))
+        for owned in policies
+        for name in owned.item.stages
+        if name not in names
+    ]
+    if unknown:
+        raise CompositionError(unknown)
+    kinds = [kind for kind, _ in composition.registry.kinds()]
+
+    def change(placed: Placed) -> Stage:
+        stage: Stage = placed.stage
+        for owned in policies:
+            with blaming(owned.plugin, f"failed in its stage policy {owned.item.name!r}"):
+                wrapped = owned.item.wrap(placed._replace(stage=stage))
+                if wrapped.name != stage.name or any(isinstance(stage, k) != isinstance(wrapped, k) for k in kinds):
+                    raise TypeError(f"it returned {quoted(wrapped)} for the stage {stage.name!r}")
+                stage = wrapped
+        return stage
+
+    return restaged(composition, change)
+
+
+def _unknown_stage(owned: Owned, name: str, hint: str) -> Fault:
+    """The problem that a stage policy names a stage that there is not."""
+    why = f"names the stage {name!r} in its policy {owned.item.name!r}, which no enabled plugin provides{hint}"
+    return Fault(f"the plugin {owned.plugin!r} ({owned.source}) {why}", owned.plugin, why=f"it {why}")
 
 
 def _merged(first: Hooks, second: Hooks) -> Hooks:
@@ -184,7 +231,10 @@ def _check_mentions(distribution: Distribution, points: discovery.Points, object
     names = [*installed, *objects]
     packages = {point.distribution for group in points.values() for point in group}
     whole = [one.partition(".")[0] if "." in one else one for one in distribution.disable if not part_of(one, names)]
-    problems = _unused(distribution, discovery.installed(points), objects)
+    plugins = discovery.installed(points)
+    named = [name for name in distribution.plugins if name not in distribution.disable]
+    problems = discovery.unknown_plugins(named, plugins, distribution.label, points)
+    problems += _unused(distribution, plugins, objects)
     problems += [
         f"{distribution.label}: `{key}` names the {what} {name!r}, which is not installed{did_you_mean(name, known)}"
         for key, what, mentioned, known in (

@@ -8,10 +8,11 @@ from typing import NamedTuple, TypeVar
 
 from newel_compose._internal.descriptors import Backend
 from newel_compose._internal.distribution import Distribution
+from newel_compose._internal.functions import blamed
 from newel_compose._internal.ordering import Placed
 from newel_compose._internal.registry import PluginRegistry, words
 from newel_compose._internal.uris import without_password
-from newel_kernel import Chains, FeatureUnavailableError, NewelError, PluginError
+from newel_kernel import Chains, FeatureUnavailableError, NewelError, PluginError, class_name
 
 S = TypeVar("S")
 
@@ -27,6 +28,8 @@ class PluginRecord(NamedTuple):
     hooks: tuple[str, ...] = ()
     #: What is left out of it (a hook of a kind that nothing declares, an item that is disabled), each with the reason.
     left_out: tuple[str, ...] = ()
+    #: What it uses that the next major version of the API does not have, as sentences without a subject.
+    deprecated: tuple[str, ...] = ()
 
     @property
     def source(self) -> str:
@@ -53,6 +56,9 @@ class Composition(Chains):
         scheme = address.partition(":")[0]
         if scheme in self.registry.owned(kind):
             return self._open(kind, scheme, address)
+        if package := kind.packages.get(scheme):
+            store = f"the {kind.service} store {without_password(address)!r}"
+            raise FeatureUnavailableError(f"{store} needs the package {package}: pip install {package}")
         hint = "" if ":" in address else "; write it as a URI, such as sqlite:///sessions.db"
         raise FeatureUnavailableError(
             f"no plugin provides a {kind.service} store for {without_password(address)!r}"
@@ -68,9 +74,9 @@ class Composition(Chains):
             store = backend.open(address) if backend.open_in is None else backend.open_in(address, self)
         except (NewelError, OSError):
             raise
-        except Exception as error:
-            error.add_note(f"raised in {who}")
-            raise
-        if store is None:
-            raise PluginError(f"{who}: open({without_password(address)!r}) returned None; it must return a store")
+        except BaseException as error:  # noqa: BLE001 - a plugin boundary
+            raise blamed(error, who)  # noqa: B904 - it has its cause
+        if store is None or (missing := [name for name in kind.methods if not hasattr(store, name)]):
+            given = "None" if store is None else f"{class_name(store)}, which has no {', '.join(missing)}"
+            raise PluginError(f"{who}: open({without_password(address)!r}) returned {given}; it must return a store")
         return store

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
@@ -38,6 +38,10 @@ class Backend(Descriptor, Generic[S]):
 
     #: The key under `services`.
     service: ClassVar[str] = ""
+    #: The methods that a store must have.
+    methods: ClassVar[tuple[str, ...]] = ()
+    #: Scheme -> the package that has a plugin for it, for the error when that is not installed.
+    packages: ClassVar[Mapping[str, str]] = {}
     open: Callable[[str], S]
     #: Called instead of `open`, with the composition too: for a store built from what other plugins provide.
     open_in: Callable[[str, Composition], S] | None = None

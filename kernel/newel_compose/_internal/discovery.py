@@ -12,17 +12,19 @@ from typing import NamedTuple
 
 from stevedore import NamedExtensionManager
 
+from newel_compose._internal import package_files
+from newel_compose._internal.api_versions import API_GROUP, unmet_api
 from newel_compose._internal.faults import describe_error
+from newel_compose._internal.package_files import OWN_PACKAGE
 from newel_compose._internal.requirements import unmet as unmet_requirements
-from newel_compose._internal.surroundings import is_interrupt, undisturbed
-from newel_kernel import CompositionError, PluginLoadError, did_you_mean
+from newel_compose._internal.surroundings import undisturbed
+from newel_kernel import PluginLoadError, did_you_mean, error_text, is_interrupt, plain
+from newel_types import collected_uses
 
 PLUGIN_GROUP = "newel.plugins"
 DISTRIBUTION_GROUP = "newel.distributions"
 #: What the names of a runtime's groups begin with. The others hold plugins that only some commands need.
 _PREFIX = "newel."
-#: The package that this module is a part of.
-OWN_PACKAGE = "newel"
 
 
 class InstalledPoint(NamedTuple):
@@ -32,7 +34,7 @@ class InstalledPoint(NamedTuple):
     target: str
     distribution: str
     version: str
-    #: The requirements of its package that are not met, in words.
+    #: The requirements of its package that are not met, in words: other packages, the version of the API.
     unmet: str = ""
 
     @property
@@ -94,38 +96,46 @@ def _read(packages: Iterable[Distribution], groups: Sequence[str]) -> Points:
     by_group: dict[str, set[InstalledPoint]] = {group: set() for group in (PLUGIN_GROUP, DISTRIBUTION_GROUP, *groups)}
     marks = [f"[{_PREFIX}", *(f"[{group}]" for group in groups)]
     for package in packages:
-        text = _text(package, "entry_points.txt")
+        text = package_files.read(package, "entry_points.txt")
         if not any(mark in text for mark in marks):
             continue
-        first = next(iter(distributions(name=_identity(package)[0])), package)  # of several on the path it counts
-        identity = _identity(first)
-        unmet = "; ".join(unmet_requirements(_headers(first), _version_of)) if identity[0] != OWN_PACKAGE else ""
-        for group, name, target in _entries(_text(first, "entry_points.txt")):
+        first = _first(package)
+        names = package_files.identity(first)
+        entries = package_files.entries(first, package_files.read(first, "entry_points.txt"))
+        unmet = _unmet(first, names[0], entries) if names[0] != OWN_PACKAGE else ""
+        for group, name, target in entries:
             if group in by_group or group.startswith(_PREFIX):
-                by_group.setdefault(group, set()).add(InstalledPoint(name, target, *identity, unmet))
+                by_group.setdefault(group, set()).add(InstalledPoint(name, target, *names, plain(unmet, 600)))
     return by_group
 
 
-def _text(package: Distribution, name: str) -> str:
-    """The text of a file of a package's metadata; bytes that are not UTF-8 are replaced, a missing file is empty.
+def _unmet(package: Distribution, name: str, entries: Iterable[package_files.Entry]) -> str:
+    """What the package needs and does not have, in words: a version of the API, other packages."""
+    api = unmet_api((entry.name for entry in entries if entry.group == API_GROUP), name)
+    return "; ".join(filter(None, (api, *unmet_requirements(package_files.headers(package), _version_of))))
 
-    importlib's own reader raises on them, so that one foreign package would stop every program.
+
+def _first(package: Distribution) -> Distribution:
+    """Of the packages of one name on the path the one that counts: the first.
+
+    Of those that are called as this one it is the one that this module came with, wherever it is on the path; if that
+    is not known, the first that ships distributions. Another one takes nobody's place, and is reported.
     """
-    try:
-        return package.read_text(name) or ""
-    except UnicodeDecodeError as error:
-        return error.object.decode("utf-8", "replace")
+    name = package_files.identity(package)[0]
+    named = list(distributions(name=name))
+    if name != OWN_PACKAGE:
+        return next(iter(named), package)
+    own = [one for one in named if package_files.is_own(one)] or [one for one in named if _ships_distributions(one)]
+    if not own:
+        return package
+    if not package_files.is_same(package, own[0]):
+        where = str(getattr(package, "_path", "a package in an archive"))
+        package_files.report(where, f"it is called {OWN_PACKAGE}, and is another package")
+    return own[0]
 
 
-def _entries(text: str) -> Iterator[tuple[str, str, str]]:
-    """The entry points of a file as (group, name, target). A line without ``=`` has no target, and fails to load."""
-    group = ""
-    for line in map(str.strip, text.splitlines()):
-        if line.startswith("[") and line.endswith("]"):
-            group = line[1:-1]
-        elif line and not line.startswith("#"):
-            name, _, target = map(str.strip, line.partition("="))
-            yield group, name, target
+def _ships_distributions(package: Distribution) -> bool:
+    return f"[{DISTRIBUTION_GROUP}]" in package_files.read(package, "entry_points.txt")
 
 
 def sorted_points(points: Points | None, group: str) -> list[InstalledPoint]:
@@ -133,21 +143,10 @@ def sorted_points(points: Points | None, group: str) -> list[InstalledPoint]:
     return sorted((points or scan())[group], key=attrgetter("name", "target", "distribution", "version"))
 
 
-def _identity(package: Distribution) -> tuple[str, str]:
-    """Name and version, from the headers; `package.metadata` would parse the description, too."""
-    headers = dict(line.split(": ", 1) for line in _headers(package) if ": " in line)
-    return headers.get("Name", "?"), headers.get("Version", "")
-
-
-def _headers(package: Distribution) -> list[str]:
-    text = _text(package, "METADATA") or _text(package, "PKG-INFO")
-    return text.partition("\n\n")[0].splitlines()
-
-
 def _version_of(name: str) -> str | None:
     """The version of an installed package; None if there is no package of that name."""
     package = next(iter(distributions(name=name)), None)
-    return _identity(package)[1] if package is not None else None
+    return package_files.identity(package)[1] if package is not None else None
 
 
 def installed_points(group: str = PLUGIN_GROUP) -> list[InstalledPoint]:
@@ -201,31 +200,46 @@ def _by_rank(points: Points, group: str) -> list[InstalledPoint]:
     return sorted(sorted_points(points, group), key=lambda point: point.distribution not in shipping)
 
 
+#: Plugin -> the deprecated names of newel that its import uses, as sentences without a subject.
+deprecated_uses: dict[str, tuple[str, ...]] = {}
+#: Plugin -> the seconds that its first import in this process took, with what it imports first.
+import_seconds: dict[str, float] = {}
+
+
 class _Guarded(EntryPoint):
     """An entry point whose failure is always an Exception that stevedore hands to the failure callback."""
 
     def load(self) -> object:
         """The object it points to."""
+        begun = time.perf_counter()
         try:
             return super().load()
         except BaseException as error:
             if is_interrupt(error) or (isinstance(error, Exception) and not isinstance(error, AssertionError)):
                 raise
             # stevedore lets these through
-            raise ImportError(f"{type(error).__name__}: {error}") from error
+            raise ImportError(error_text(error)) from error
+        finally:
+            import_seconds.setdefault(self.name, time.perf_counter() - begun)
 
 
 class _Strange(_Guarded):
     """One of another package, which must not take from the program what it stands on."""
 
+    #: The plugin and its package, for messages.
+    who = ""
+
     def load(self) -> object:
         """The object it points to."""
-        with undisturbed():
-            return super().load()
+        with undisturbed(self.who, "is imported"), collected_uses() as uses:
+            loaded = super().load()
+        if uses:  # a module that is imported again, in a further composition, uses nothing any more
+            deprecated_uses[self.name] = tuple(uses)
+        return loaded
 
 
 class UnmetRequirementError(ImportError):
-    """A package needs another one that is not installed, or another release of it; its plugins are not imported."""
+    """A package needs another one, another release of it, or another API; its plugins are not imported."""
 
 
 class FreshManager(NamedExtensionManager):  # type: ignore[type-arg] # older releases are not generic
@@ -250,10 +264,15 @@ class FreshManager(NamedExtensionManager):  # type: ignore[type-arg] # older rel
 
     def list_entry_points(self) -> list[EntryPoint]:
         """The entry points of the group, as the scan found them."""
-        return [
-            (_Guarded if point.distribution == OWN_PACKAGE else _Strange)(point.name, point.target, self.namespace)
-            for point in installed(self._points, self.namespace).values()
-        ]
+        return [_loadable(point, self.namespace) for point in installed(self._points, self.namespace).values()]
+
+
+def _loadable(point: InstalledPoint, group: str) -> EntryPoint:
+    if point.distribution == OWN_PACKAGE:
+        return _Guarded(point.name, point.target, group)
+    strange = _Strange(point.name, point.target, group)
+    vars(strange).update(who=f"the plugin {point.name!r} ({point.source})")
+    return strange
 
 
 def load(
@@ -280,25 +299,28 @@ def load(
     return {extension.name: extension.plugin for extension in manager}, failures
 
 
-def check_named(names: Iterable[str], plugins: Mapping[str, InstalledPoint], source: str, points: Points) -> None:
-    """Refuse a distribution that names plugins which are not installed."""
+def unknown_plugins(
+    names: Iterable[str], plugins: Mapping[str, InstalledPoint], source: str, points: Points
+) -> list[str]:
+    """Problems: the plugins that a distribution names and that are not installed."""
     elsewhere = installed_anywhere(points)
-    problems = [
+    return [
         f"{source} names the plugin {name!r} under `plugins`, which takes part by itself if it is needed; leave it out"
         if name in elsewhere
         else f"{source} names the plugin {name!r}, which is not installed{did_you_mean(name, plugins)}"
         for name in names
         if name not in plugins
     ]
-    if problems:
-        raise CompositionError(problems)
 
 
-def load_error(plugin: InstalledPoint, error: BaseException) -> PluginLoadError:
-    """The error of a plugin that a distribution needs and that does not load."""
-    failure = PluginLoadError(
-        f"the plugin {plugin.name!r} ({plugin.source}, {plugin.target}) failed to load: "
-        f"{describe_error(error)}; reinstall it, or list it under `disable:` in the distribution"
-    )
-    failure.__cause__ = error
+def load_errors(plugins: Sequence[InstalledPoint], failures: Mapping[str, BaseException]) -> PluginLoadError:
+    """The error of the plugins that a distribution needs and that do not load, a line for each."""
+    remedy = "reinstall it, or list it under `disable:` in the distribution"
+    lines = [
+        f"the plugin {one.name!r} ({one.source}, {one.target}) failed to load: {describe_error(failures[one.name])}; "
+        f"{remedy}"
+        for one in plugins
+    ]
+    failure = PluginLoadError("\n".join(lines))
+    failure.__cause__ = failures[plugins[0].name]
     return failure

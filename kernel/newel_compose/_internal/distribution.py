@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from newel_compose._internal.strict_yaml import line_of, load_yaml, read_text
 from newel_kernel import ConfigurationError, Json, did_you_mean
@@ -51,11 +51,17 @@ class Distribution(BaseModel):
     settings: dict[str, Json] = Field(default_factory=dict)
     #: The file it came from, for messages.
     source: str = ""
+    #: ``plugin.key`` of each setting -> the file that sets it.
+    _origins: dict[str, str] = PrivateAttr(default_factory=dict)
 
     @property
     def label(self) -> str:
         """Its name in messages: its file, or `name` if it has none."""
         return self.source or self.name
+
+    def origin(self, plugin: str, key: str) -> str:
+        """The file that sets a setting; empty if none does."""
+        return self._origins.get(f"{plugin}.{key}", "")
 
     def spine(self, order: str) -> tuple[str, ...]:
         """The stages of an order that it lists."""
@@ -111,6 +117,9 @@ def _parse(path: Path) -> Distribution:
         distribution = Distribution.model_validate({"name": path.stem, **data, "source": str(path)})
     except ValidationError as error:
         raise ConfigurationError(describe(error, text, str(path), Distribution.model_fields)) from None
+    distribution._origins.update(
+        {f"{plugin}.{key}": str(path) for plugin, values in distribution.settings.items() for key in values}
+    )
     if both := [name for name in distribution.plugins if name in distribution.disable]:
         where = f"{path}:{line_of(text, 'disable')}"
         raise ConfigurationError(
@@ -172,4 +181,6 @@ def _merge(base: Distribution, child: Distribution) -> Distribution:
     plugins = dict.fromkeys((*base.settings, *child.settings))
     update["settings"] = {name: {**base.settings.get(name, {}), **child.settings.get(name, {})} for name in plugins}
     update["extends"] = child.extends
-    return base.model_copy(update=update)
+    merged = base.model_copy(update=update)
+    merged._origins = {**base._origins, **child._origins}
+    return merged

@@ -13,6 +13,8 @@ from newel_kernel import CompositionError, NewelError
 
 _log = logging.getLogger("newel.plugins")
 _reported: set[LeftOut] = set()
+#: How reasons say themselves what to do.
+_REMEDIES = ("uninstall", "pip install", "`replace:`", "`disable:`", "; mark them", "did you mean")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,10 @@ class LeftOut:
     error: BaseException | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
-        return f"plugin {self.name!r} ({self.source}) is left out: {self.why}"
+        package = self.source.partition(" ")[0]
+        remedy = f"fix or uninstall {package}, or list it under `disable:`"
+        is_said = any(word in self.why for word in _REMEDIES)
+        return f"plugin {self.name!r} ({self.source}) is left out: {self.why}{'' if is_said else f'; {remedy}'}"
 
 
 def culprits_of(error: NewelError, distribution: Distribution, loaded: Mapping[str, str]) -> list[LeftOut]:

@@ -4,21 +4,37 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import sys
 import sysconfig
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from newel_kernel import CompositionError, NewelError, did_you_mean
+from newel_kernel import (
+    CompositionError,
+    NewelError,
+    PluginError,
+    class_name,
+    did_you_mean,
+    error_text,
+    is_interrupt,
+    plain,
+)
+from newel_types import FieldError
 
 E = TypeVar("E", bound=NewelError)
 #: A package that sets this to true calls other people's code: its own lines are never to blame. pytest reads it, too.
 _HIDES = "__tracebackhide__"
+
+
+#: The most characters of an error's description. A stranger decides how long its text is.
+_MOST = 900
 
 
 class Fault(str):
@@ -41,6 +57,29 @@ def with_fault(error: E, plugin: str, why: str) -> E:
     return error
 
 
+@contextmanager
+def blaming(plugin: str, doing: str) -> Iterator[None]:
+    """Let the block's error, whatever it is, be the plugin's: ``it failed in register_x: ValueError: boom``.
+
+    An error that is marked with its plugin passes unchanged, and so does what interrupts the program.
+    """
+    try:
+        yield
+    except BaseException as error:  # SystemExit, too: a plugin that exits must not end the program unnamed
+        if is_interrupt(error) or (isinstance(error, NewelError) and faults_of(error)):
+            raise
+        why = f"{doing}: {describe_error(error)}"
+        raise with_fault(PluginError(f"the plugin {plugin!r} {why}"), plugin, f"it {why}") from error
+
+
+def quoted(value: object) -> str:
+    """The repr of a stranger's value, for a message: plain, and cut if it is long."""
+    try:
+        return plain(repr(value), 200)
+    except BaseException as error:  # noqa: BLE001 - SystemExit, too
+        return f"an object of {class_name(value)} whose repr raises {class_name(error)}"
+
+
 def faults_of(error: NewelError) -> list[Fault]:
     """The faults of plugins in an error of composing."""
     own = error.__dict__.get("fault")
@@ -54,23 +93,21 @@ def describe_error(error: BaseException) -> str:
     Notes on the error follow, such as the plugin that it comes from.
     """
     if isinstance(error, SyntaxError):
-        message = error.msg
-    elif isinstance(error, ValidationError):
+        text = f"{class_name(error)}: {error.msg}"
+    elif isinstance(error, ValidationError) and not isinstance(error, FieldError):
         names = _fields(error)
         problems = error.errors(include_url=False, include_input=False)
-        message = f"{error.title}: {'; '.join(dict.fromkeys(_problem(problem, names) for problem in problems))}"
+        details = "; ".join(dict.fromkeys(_problem(problem, names) for problem in problems))
+        text = f"{class_name(error)}: {error.title}: {details}"
     else:
-        message = _text(error)
-    notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
-    text = " ".join(f"{type(error).__name__}: {message}".split()).removesuffix(":")
-    return text + place_of(error) + " ".join(notes.split())
+        text = error_text(error)
+    return plain(" ".join(f"{text}{place_of(error)}{''.join(_notes(error))}".split()), _MOST)
 
 
-def _text(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception as problem:  # noqa: BLE001 - another package's __str__
-        return f"its text is not available ({type(problem).__name__})"
+def _notes(error: BaseException) -> Iterator[str]:
+    notes = getattr(error, "__notes__", ())
+    for note in notes if isinstance(notes, (list, tuple)) else ():
+        yield f"; {plain(note)}"
 
 
 def _problem(problem: Mapping[str, Any], names: Iterable[str]) -> str:
@@ -90,17 +127,28 @@ def _fields(error: ValidationError) -> Iterable[str]:
 
 
 def place_of(error: BaseException) -> str:
-    """`` (plugin.py:12 in run)``: the innermost line of the user's code, or empty if there is none.
+    """`` (plugin.py:12 in run)``: the innermost line of the user's code; empty if there is none, or the text names it.
 
     Project code goes before installed code. Of installed code only the first package counts. Packages that set
     ``__tracebackhide__ = True``, as a runtime's do, are passed over.
     """
-    while error.__cause__ is not None:
-        error = error.__cause__
-    if getattr(error, "has_no_place", False):
+    cause, within = _first_cause(error), ""
+    if isinstance(cause, SyntaxError) and cause.filename and cause.lineno:
+        line = f"{Path(cause.filename).name}:{cause.lineno}"
+    elif frames := frames_of(cause):
+        line = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}"
+        within = "" if frames[-1].name == "<module>" else f" in {frames[-1].name}"
+    else:
         return ""
-    if isinstance(error, SyntaxError) and error.filename and error.lineno:
-        return f" ({Path(error.filename).name}:{error.lineno})"
+    is_named = re.search(rf"\({re.escape(line)}\b", error_text(error)) is not None
+    return "" if is_named else f" ({line}{within})"
+
+
+def frames_of(error: BaseException) -> list[traceback.FrameSummary]:
+    """The lines of the user's code that an error came through, the innermost last, as `place_of` chooses among them."""
+    error = _first_cause(error)
+    if getattr(error, "has_no_place", False):
+        return []
     standard = sysconfig.get_path("stdlib")
     frames = [
         (Path(frame.filename), frame)
@@ -111,12 +159,16 @@ def place_of(error: BaseException) -> str:
     ]
     projects = [one for one in frames if not _INSTALLED & set(one[0].parts) and not one[0].is_relative_to(standard)]
     installed = [one for one in frames if _INSTALLED & set(one[0].parts) and _package(one[0]) not in _CALLERS]
-    candidates = projects or [one for one in installed if _package(one[0]) == _package(installed[0][0])]
-    if not candidates:
-        return ""
-    path, frame = candidates[-1]
-    within = "" if frame.name == "<module>" else f" in {frame.name}"
-    return f" ({path.name}:{frame.lineno}{within})"
+    chosen = projects or [one for one in installed if _package(one[0]) == _package(installed[0][0])]
+    return [frame for _, frame in chosen]
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    seen: set[int] = set()
+    while error.__cause__ is not None and id(error) not in seen:
+        seen.add(id(error))
+        error = error.__cause__
+    return error
 
 
 _INSTALLED = {"site-packages", "dist-packages"}

@@ -10,30 +10,46 @@ from typing import Any
 
 from newel_compose._internal.descriptors import Guard
 from newel_compose._internal.faults import defined_at
-from newel_kernel import Event, HookSignatureError, PluginError
+from newel_kernel import Event, HookSignatureError, PluginError, cancellations, error_text, is_interrupt
 
 Function = Callable[..., Any]
 #: What most steps must return, for error messages.
 EVENTS = "a list of events"
 _RAISED = "raised in "
-#: What a function passes on, rather than raises: the wish of a person, of a run that is closed, or of one cancelled.
-INTERRUPTS = (KeyboardInterrupt, GeneratorExit, CancelledError)
 
 
-def _told(error: BaseException, who: str) -> BaseException:
-    """What to raise for what `who` raised: the error with a note of where it comes from, or one in place of an exit.
+def blamed(error: BaseException, who: str) -> BaseException:
+    """What to raise for what `who` raised: the error with a note of where it comes from, or one that can be told.
 
-    The first wrapper that an error passes is the innermost: it notes it, the others do not.
+    The first wrapper that an error passes is the innermost: it notes it, the others do not. An exit, and an error
+    whose text or notes are not available, become a PluginError: nothing ends the program unnamed, or in silence.
     """
-    if isinstance(error, INTERRUPTS):
-        return error
-    if not isinstance(error, Exception):  # SystemExit, too: a plugin that exits must not end the program unnamed
-        failure = PluginError(f"{who} raised {type(error).__name__}: {error}")
+    if is_interrupt(error) or (isinstance(error, CancelledError) and _is_cancelled()):
+        return error  # of a person, of a run that is closed, of a task that is cancelled
+    notes = getattr(error, "__notes__", [])
+    if not isinstance(error, Exception) or not _is_presentable(error) or not isinstance(notes, list):
+        failure = PluginError(f"{who} raised {error_text(error)}")
         failure.__cause__ = error
         return failure
-    if not any(note.startswith(_RAISED) for note in getattr(error, "__notes__", ())):
+    if not any(isinstance(note, str) and note.startswith(_RAISED) for note in notes):
         error.add_note(f"{_RAISED}{who}")
     return error
+
+
+def _is_cancelled() -> bool:
+    """Whether the running task is cancelled, if one runs."""
+    try:
+        return cancellations() > 0
+    except RuntimeError:  # no event loop runs
+        return False
+
+
+def _is_presentable(error: Exception) -> bool:
+    """Whether its class can be asked for its name, and it for its text."""
+    try:
+        return bool(type(error).__name__) and isinstance(str(error), str)
+    except BaseException:  # noqa: BLE001 - SystemExit, too
+        return False
 
 
 def named(function: Function, who: str) -> Function:
@@ -44,7 +60,7 @@ def named(function: Function, who: str) -> Function:
         try:
             return function(*args)
         except BaseException as error:  # noqa: BLE001 - a plugin boundary
-            raise _told(error, who)  # noqa: B904 - it has its cause
+            raise blamed(error, who)  # noqa: B904 - it has its cause
 
     return call
 
@@ -62,7 +78,7 @@ def _coroutine(run: Function, function: Function, who: str) -> Function:
         try:
             events = await run(*args)
         except BaseException as error:  # noqa: BLE001 - a plugin boundary
-            raise _told(error, who)  # noqa: B904 - it has its cause
+            raise blamed(error, who)  # noqa: B904 - it has its cause
         if events is None or (isinstance(events, (list, tuple)) and all(isinstance(one, Event) for one in events)):
             return events
         raise HookSignatureError(f"{_returned(function, who, events)}; it must return {EVENTS} or None")
@@ -79,7 +95,7 @@ def _plain(run: Function, who: str) -> Function:
         try:
             result = run(*args)
         except BaseException as error:  # noqa: BLE001 - a plugin boundary
-            raise _told(error, who)  # noqa: B904 - it has its cause
+            raise blamed(error, who)  # noqa: B904 - it has its cause
         if result is None:
             return None
         if not inspect.isawaitable(result):
@@ -129,7 +145,7 @@ def checked(function: Function, who: str, guard: Guard) -> Function:
         try:
             value = await result
         except BaseException as error:  # noqa: BLE001 - a plugin boundary
-            raise _told(error, who)  # noqa: B904 - it has its cause
+            raise blamed(error, who)  # noqa: B904 - it has its cause
         return result_of(value)
 
     @functools.wraps(function)
@@ -158,7 +174,7 @@ def each(function: Function, who: str) -> Function:
             except StopIteration:
                 return
             except BaseException as error:  # noqa: BLE001 - a plugin boundary
-                raise _told(error, who)  # noqa: B904 - it has its cause
+                raise blamed(error, who)  # noqa: B904 - it has its cause
             if not isinstance(event, Event):
                 raise HookSignatureError(f"{_returned(function, who, [event])}; it must return {EVENTS}")
             yield event

@@ -15,8 +15,8 @@ from typing import TypeVar
 
 from newel_compose._internal.descriptors import Guard
 from newel_compose._internal.faults import debugging, describe_error
-from newel_compose._internal.functions import EVENTS, INTERRUPTS, Function, awaited, checked, each, named, step
-from newel_compose._internal.hookspecs import HookPolicy
+from newel_compose._internal.functions import EVENTS, Function, awaited, checked, each, named, step
+from newel_compose._internal.hookspecs import HookPolicy, StagePolicy
 from newel_compose._internal.registry import words
 from newel_compose._internal.results import wrong
 from newel_kernel import (
@@ -32,8 +32,10 @@ from newel_kernel import (
     ResultProcessor,
     Session,
     SessionGate,
+    Stage,
     ToolPolicy,
     TurnPolicy,
+    is_interrupt,
 )
 
 _log = logging.getLogger("newel.plugins")
@@ -58,6 +60,7 @@ def _is_events(value: object) -> bool:
 _GUARDS: dict[type[Descriptor], Mapping[str, Guard]] = {
     ToolPolicy: {"wrap": Guard(("call_tool",), callable, "a function")},
     HookPolicy: {"wrap": Guard(("bound",), lambda result: isinstance(result, Bound), "a Bound")},
+    StagePolicy: {"wrap": Guard(("placed",), lambda result: isinstance(result, Stage), "a Stage")},
     TurnPolicy: {
         "enter": Guard(("ctx", "turn", "invocation_id"), lambda nothing: nothing is None, "None"),
         "messages": Guard(("ctx", "turn"), lambda result: isinstance(result, Sequence) and _is_events(result), EVENTS),
@@ -78,6 +81,8 @@ _GUARDS: dict[type[Descriptor], Mapping[str, Guard]] = {
 
 def guarded(item: D, hook: str, plugin: str, source: str) -> D:
     """The descriptor of a plugin, guarded; a HookSignatureError if one of its functions cannot be called."""
+    if (check := getattr(item, "check", None)) is not None:
+        check()  # what its kind says about its fields
     who = f"the {words(type(item))} {item.name!r} of the plugin {plugin!r} ({source})"
     changed: dict[str, Function] = {}
     for kind, arguments in _RUN_ARGUMENTS.items():
@@ -146,9 +151,9 @@ def _guarded_notify(notify: Function, who: str) -> Function:
     def guarded_notify(signal: object) -> None:
         try:
             notify(signal)
-        except INTERRUPTS:
-            raise
-        except BaseException as error:  # noqa: BLE001 - a plugin boundary
+        except BaseException as error:  # a plugin boundary
+            if is_interrupt(error):
+                raise
             if (text := describe_error(error)) not in reports:  # it may fail at each step of each run
                 reports.add(text)
                 _log.warning("newel: %s failed: %s", who, text, exc_info=error if debugging() else None)

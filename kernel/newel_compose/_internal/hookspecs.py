@@ -1,4 +1,4 @@
-"""The hooks that the host itself calls: a plugin's settings, the kinds that it declares, its policies for hooks."""
+"""The hooks that the host itself calls: for settings, kinds, and policies around hooks and stages."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
+from newel_compose._internal.ordering import Placed
 from newel_kernel import Bound, Descriptor, Kind, Stage, hookspec
 
 
@@ -20,6 +21,19 @@ class HookPolicy(Stage):
     """
 
     wrap: Callable[[Bound], Bound]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagePolicy(Stage):
+    """Wraps stages of every order: `wrap` gets each one in its place and returns it, or a copy that does more.
+
+    Stages are wrapped once, when a distribution is composed. A copy keeps its name. The first policy of the order
+    `stage_policies` is the outermost.
+    """
+
+    wrap: Callable[[Placed], Stage]
+    #: The stages that the policy names; one that there is not is an error.
+    stages: tuple[str, ...] = ()
 
 
 @hookspec
@@ -82,3 +96,30 @@ def register_hook_policies(settings: Mapping[str, BaseModel]) -> Sequence[HookPo
     ['counter']
     """
     return ()
+
+
+@hookspec
+def register_stage_policies(settings: Mapping[str, BaseModel]) -> Sequence[StagePolicy]:
+    """Policies around the stages of every order, applied once, when the plugins are composed.
+
+    >>> seen = []
+    >>> class Witness:
+    ...     @hookimpl
+    ...     def register_stage_policies(self, settings):
+    ...         def wrap(placed):
+    ...             seen.append(placed.stage.name)
+    ...             return placed.stage
+    ...         return [StagePolicy(name="witness", wrap=wrap)]
+    >>> composed = compose("minimal", plugins=[Witness()])
+    >>> "contents" in seen
+    True
+    """
+    return ()
+
+
+def host_kinds() -> tuple[Kind[Descriptor], ...]:
+    """The kinds that the host consumes."""
+    return (
+        Kind(HookPolicy, register_hook_policies, order="hook_policies", open_ended=True),
+        Kind(StagePolicy, register_stage_policies, order="stage_policies", open_ended=True),
+    )

@@ -33,12 +33,10 @@ def load_plugins(
 ) -> Load:
     """Load the plugins that the distribution names, and with `autoload` all others that are installed."""
     names = [name for name in distribution.plugins if name not in distribution.disable]
-    discovery.check_named(names, installed, distribution.label, points)
     others = sorted(installed.keys() - names - set(distribution.disable)) if distribution.autoload else []
     objects, failures = discovery.load([*names, *others], points)
-    for name in sorted(plugins_of(distribution)):  # what the file configures may be a guard: it must not be off
-        if name in failures:
-            raise discovery.load_error(installed[name], failures[name])
+    if needed := sorted(plugins_of(distribution) & failures.keys()):  # one may be a guard, which must not be off
+        raise discovery.load_errors([installed[name] for name in needed], failures)
     loaded: list[Loaded] = []
     records: list[PluginRecord] = []
     for name in (*names, *others):

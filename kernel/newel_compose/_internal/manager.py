@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from difflib import SequenceMatcher
 from operator import itemgetter
@@ -14,11 +14,12 @@ import pluggy
 from pydantic import BaseModel
 
 from newel_compose._internal.binding import bind
-from newel_compose._internal.faults import Fault, describe_error, with_fault
+from newel_compose._internal.deprecations import MARK
+from newel_compose._internal.faults import Fault, blaming, quoted, with_fault
 from newel_compose._internal.hookless import hookless
-from newel_compose._internal.hookspecs import HookPolicy, register_hook_policies, register_kinds, register_settings
+from newel_compose._internal.hookspecs import host_kinds, register_kinds, register_settings
 from newel_compose._internal.results import described, listed
-from newel_compose._internal.surroundings import DisturbanceError, is_interrupt, undisturbed
+from newel_compose._internal.surroundings import undisturbed
 from newel_kernel import (
     KERNEL_KINDS,
     LIFECYCLE,
@@ -28,7 +29,6 @@ from newel_kernel import (
     Descriptor,
     HookSignatureError,
     Kind,
-    PluginError,
     Stage,
     did_you_mean,
     lifecycle_hookspecs,
@@ -37,6 +37,8 @@ from newel_kernel import (
 _PREFIX = "register_"
 #: The attribute by which pluggy marks implementations of a project's hooks.
 _MARK = "newel_impl"
+#: The one by which it marks specifications.
+_SPECIFICATION = "newel_spec"
 #: Types whose objects cannot have hooks.
 _NO_PLUGINS = (str, bytes, int, float, list, tuple, dict)
 #: How alike the name of an unknown hook must be to a known one to be taken for a misspelling of it.
@@ -52,6 +54,8 @@ class _Pluggy(pluggy.PluginManager):
     def __init__(self, project_name: str) -> None:
         super().__init__(project_name)
         self.unmarked: list[tuple[object, str]] = []
+        #: The hooks that a plugin implements as pluggy's wrappers.
+        self.wrappers: list[str] = []
 
     def parse_hookspec_opts(self, module_or_class: ModuleType | type, name: str) -> pluggy.HookspecOpts | None:
         return None if name.startswith("__") else super().parse_hookspec_opts(module_or_class, name)
@@ -63,6 +67,8 @@ class _Pluggy(pluggy.PluginManager):
             self._note_unmarked(plugin, name)
             return None  # pluggy itself examines each name of a module at some cost
         options = super().parse_hookimpl_opts(plugin, name)
+        if options is not None and (options["wrapper"] or options["hookwrapper"]):
+            self.wrappers.append(name)
         if options is None and name in LIFECYCLE and getattr(type(plugin), "__newel_implements_hooks__", False):
             method = getattr(type(plugin), name, None)
             if method is not None and not getattr(method, "is_default", False):
@@ -82,6 +88,8 @@ class _Pluggy(pluggy.PluginManager):
         """Note a name that may be a hook's, if the plugin itself defines a function of that name."""
         if not (name.startswith(_PREFIX) or name in LIFECYCLE) or not callable(function := getattr(plugin, name, None)):
             return
+        if hasattr(function, _SPECIFICATION):
+            return  # the specification of a kind that it declares
         if not isinstance(plugin, ModuleType) or getattr(function, "__module__", None) == plugin.__name__:
             self.unmarked.append((plugin, name))
 
@@ -92,8 +100,8 @@ class Manager:
     def __init__(self) -> None:
         self._pluggy = _Pluggy("newel")
         self._rank: dict[str, int] = {}
-        #: The plugins of other packages, which must not take from the program what it stands on.
-        self.strange: Container[str] = ()
+        #: The plugins of other packages, which must not take from the program what it stands on -> their packages.
+        self.strange: Mapping[str, str] = {}
         #: Hook -> the kind that it provides; `owners`: hook -> the plugin that declares the kind.
         self.kinds: dict[str, Kind[Descriptor]] = {}
         self.owners: dict[str, str] = {}
@@ -104,7 +112,8 @@ class Manager:
         self._pluggy.add_hookspecs(lifecycle_hookspecs)
         for kind in KERNEL_KINDS:
             self._declare(kind, "the kernel")
-        self._declare(Kind(HookPolicy, register_hook_policies, order="hook_policies", open_ended=True), "the host")
+        for kind in host_kinds():
+            self._declare(kind, "the host")
 
     def _specify(self, specification: Callable[..., object]) -> None:
         namespace = ModuleType(specification.__module__)  # a class costs more to make, and is cyclic garbage
@@ -124,38 +133,53 @@ class Manager:
 
     def add(self, name: str, plugin: object) -> None:
         """Register a plugin under its name."""
+        with blaming(name, "cannot be read"):  # its __class__, __dir__ or __getattr__ may raise
+            self._add(name, plugin)
+
+    def _add(self, name: str, plugin: object) -> None:
         if inspect.isclass(plugin):
             why = f"is the class {plugin.__name__}; name an object of it (plugin = {plugin.__name__}()), or a module"
             raise with_fault(CompositionError(f"the plugin {name!r} {why}"), name, f"it {why}")
         if plugin is None or isinstance(plugin, _NO_PLUGINS):
-            why = f"is {plugin!r}, which has no hooks; give a BasePlugin, an object with @hookimpl methods, or a module"
+            why = f"is {quoted(plugin)}, which has no hooks; give a BasePlugin, an object with @hookimpl methods, "
+            why += "or a module"
             raise with_fault(CompositionError(f"the plugin {name!r} {why}"), name, f"it {why}")
         self._rank.setdefault(name, len(self._rank))
         try:
             self._pluggy.register(plugin, name=name)
         except pluggy.PluginValidationError as error:
             raise _hookspec_error(name, error) from None
-        except ValueError:
-            text, why = f"the plugin {name!r} is registered twice", "a plugin of that name was given directly"
-            raise with_fault(CompositionError(text), name, why) from None
-        except BaseException as error:  # its own __dir__ or __getattr__ raises
-            if is_interrupt(error):
+        except ValueError as error:
+            others = {one: other for other, one in self._pluggy.list_name_plugin()}
+            if name in others.values():
+                text, why = f"the plugin {name!r} is registered twice", "a plugin of that name was given directly"
+            elif plugin in others:
+                why = f"it is the same object as the plugin {others[plugin]!r}"
+                text = f"the plugin {name!r} cannot take part: {why}"
+            else:
                 raise
-            why = f"its hooks cannot be read: {describe_error(error)}"
-            raise with_fault(PluginError(f"the plugin {name!r} cannot take part: {why}"), name, why) from error
+            raise with_fault(CompositionError(text), name, why) from error
+        if wrappers := self._pluggy.wrappers:
+            why = f"implements {', '.join(wrappers)} as a wrapper of pluggy, which newel does not call: "
+            why += "write a HookPolicy around lifecycle hooks, or a plain hook"
+            raise with_fault(HookSignatureError(f"the plugin {name!r} {why}"), name, f"it {why}")
 
     def declare_kinds(self) -> None:
         """Collect the kinds that the plugins declare, then check that plugins implement only known hooks."""
         for name, kinds in self.call("register_kinds"):
-            for kind in listed(name, "register_kinds", kinds, Kind):
-                if not kind.hook.startswith(_PREFIX):
-                    why = f"declares the hook {kind.hook!r}: the name of such a hook must start with {_PREFIX!r}"
-                    raise with_fault(CompositionError(f"the plugin {name!r} {why}"), name, f"it {why}")
-                try:
-                    self._declare(kind, name)
-                except pluggy.PluginValidationError as error:
-                    raise _hookspec_error(str(self._pluggy.get_name(error.plugin)), error) from None
+            with blaming(name, "failed in register_kinds"):
+                for kind in listed(name, "register_kinds", kinds, Kind):
+                    self._declare_of(name, kind)
         self._check()
+
+    def _declare_of(self, name: str, kind: Kind[Descriptor]) -> None:
+        """Declare a kind of a plugin."""
+        if why := _ill_formed(kind):
+            raise with_fault(CompositionError(f"the plugin {name!r} {why}"), name, f"it {why}")
+        try:
+            self._declare(kind, name)
+        except pluggy.PluginValidationError as error:
+            raise _hookspec_error(str(self._pluggy.get_name(error.plugin)), error) from None
 
     def _check(self) -> None:
         """Refuse marked functions that are not hooks, and hooks that are not marked.
@@ -225,25 +249,31 @@ class Manager:
                     implemented.setdefault(owner, []).append(name)
         return implemented
 
+    def deprecated_hooks(self) -> dict[str, str]:
+        """The hooks whose specification is marked as deprecated, each with what the mark says."""
+        marks = {name: getattr(caller.spec.function, MARK, None) for name, caller in self._callers() if caller.spec}
+        return {hook: mark for hook, mark in marks.items() if isinstance(mark, str)}
+
     def call(self, hook: str, **available: object) -> Iterator[tuple[str, object]]:
         """Call a registration hook, in the order in which plugins were added; yield each one's name with its result."""
         impls = getattr(self._pluggy.hook, hook).get_hookimpls()
         for impl in sorted(impls, key=lambda i: (not i.tryfirst, i.trylast, self._rank[i.plugin_name])):
-            try:
-                with undisturbed() if impl.plugin_name in self.strange else nullcontext():
-                    result = impl.function(*(available[name] for name in impl.argnames))
-            except BaseException as error:  # SystemExit, too: a plugin that exits must not end the program unnamed
-                if (isinstance(error, PluginError) and not isinstance(error, DisturbanceError)) or is_interrupt(error):
-                    raise
-                name, why = impl.plugin_name, f"failed in {hook}: {describe_error(error)}"
-                raise with_fault(PluginError(f"the plugin {name!r} {why}"), name, f"it {why}") from error
-            yield impl.plugin_name, result  # outside the try: closing this generator is not the plugin's fault
+            name = impl.plugin_name
+            source = self.strange.get(name)
+            with (
+                blaming(name, f"failed in {hook}"),
+                undisturbed(f"the plugin {name!r} ({source})", f"runs {hook}") if source else nullcontext(),
+            ):
+                result = impl.function(*(available[one] for one in impl.argnames))
+            yield name, result  # outside: closing this generator is not the plugin's fault
 
     def collect(self, hook: str, settings: Mapping[str, BaseModel]) -> Iterator[tuple[str, Descriptor]]:
         """The descriptors that plugins return from a registration hook, each with its plugin's name."""
         for name, result in self.call(hook, settings=settings):
             kind = self.kinds[hook].descriptor
-            for item in listed(name, hook, described(result, kind), kind):
+            with blaming(name, f"failed in {hook}"):
+                items = listed(name, hook, described(result, kind), kind)
+            for item in items:
                 yield name, item
 
     def lifecycle(self, order: Sequence[str], sources: Mapping[str, str]) -> dict[str, tuple[Callbacks, Callbacks]]:
@@ -254,17 +284,29 @@ class Manager:
         rank = {name: index for index, name in enumerate(order)}
         impls = getattr(self._pluggy.hook, hook).get_hookimpls()
         ordered = sorted(impls, key=lambda impl: (not impl.tryfirst, rank[impl.plugin_name]))
-        callbacks = [
-            Bound(
-                hook,
-                _callable(impl, hook),
-                f"plugin {impl.plugin_name!r} ({sources[impl.plugin_name]})",
-                plugin=True,
-                last=impl.trylast,
-            )
-            for impl in ordered
-        ]
+        callbacks = []
+        for impl in ordered:
+            name = impl.plugin_name
+            with blaming(name, f"failed in {hook}"):
+                call = _callable(impl, hook)
+            callbacks.append(Bound(hook, call, f"plugin {name!r} ({sources[name]})", plugin=True, last=impl.trylast))
         return tuple(b for b in callbacks if not b.last), tuple(b for b in callbacks if b.last)
+
+
+def _ill_formed(kind: Kind[Descriptor]) -> str:
+    """What is wrong with the fields of a plugin's kind, or an empty text."""
+    if not inspect.isclass(kind.descriptor) or not issubclass(kind.descriptor, Descriptor):
+        return f"declares a kind with descriptor={quoted(kind.descriptor)}; give a subclass of Descriptor"
+    name, specification = kind.descriptor.__name__, kind.specification
+    if not callable(specification) or not hasattr(specification, _SPECIFICATION):
+        return f"declares the kind {name} with {quoted(specification)}, which is not a hookspec; mark it with @hookspec"
+    if not kind.hook.startswith(_PREFIX):
+        return f"declares the hook {kind.hook!r}: the name of such a hook must start with {_PREFIX!r}"
+    if kind.hook in ("register_settings", "register_kinds"):
+        return f"declares the kind {name} with {kind.hook!r}, a hook of the host; choose another name"
+    if not isinstance(kind.order, str):
+        return f"declares the kind {name} with order={quoted(kind.order)}; an order must be a string"
+    return ""
 
 
 def _ill_ordered(kind: Kind[Descriptor], others: Mapping[str, Kind[Descriptor]]) -> str:

@@ -12,7 +12,7 @@ from newel_compose._internal.choices import Choices, part_of
 from newel_compose._internal.descriptors import Backend
 from newel_compose._internal.discovery import InstalledPoint
 from newel_compose._internal.distribution import CHAINS, Distribution
-from newel_compose._internal.faults import Fault
+from newel_compose._internal.faults import Fault, blaming
 from newel_compose._internal.guards import guarded
 from newel_compose._internal.manager import Manager
 from newel_compose._internal.ordering import Owned, Placed
@@ -51,7 +51,7 @@ def provide(
     problems: list[str] = []
     for hook, kind in manager.kinds.items():
         items = [
-            Owned(item if plugin in trusted else guarded(item, hook, plugin, sources[plugin]), plugin, sources[plugin])
+            Owned(item if plugin in trusted else _guarded(item, hook, plugin, sources[plugin]), plugin, sources[plugin])
             for plugin, item in choices.enabled(hook, manager.collect(hook, settings), disabled)
         ]
         spine = distribution.spine(kind.order)
@@ -76,6 +76,11 @@ def provide(
     names = {kind.descriptor: choices.name(kind) for kind in kinds}
     registry = PluginRegistry(by_name, names, _disabled_hint(distribution))
     return Provision(registry, placed, choices.left_out)
+
+
+def _guarded(item: Descriptor, hook: str, plugin: str, source: str) -> Descriptor:
+    with blaming(plugin, f"failed in {hook}"):  # the item's class may be its own, and raise at each question
+        return guarded(item, hook, plugin, source)
 
 
 def _disabled_hint(distribution: Distribution) -> str:

@@ -50,6 +50,12 @@ class PluginRegistry:
         """Every kind that has descriptors, with them."""
         yield from self._by_kind.items()
 
+    def kind_names(self) -> dict[str, str]:
+        """How `disable` and `replace` name each kind that is declared -> its class."""
+        return {
+            name: f"{kind.__module__}.{kind.__qualname__}" for kind, name in sorted(self._declared.items(), key=str)
+        }
+
     def with_items(self, change: Callable[[Any], Any]) -> PluginRegistry:
         """The same registry with what `change` makes of each descriptor, under the same name and provider."""
         by_kind = {

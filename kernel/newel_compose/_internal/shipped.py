@@ -8,9 +8,11 @@ from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 
-from newel_compose._internal.discovery import DISTRIBUTION_GROUP, OWN_PACKAGE, InstalledPoint, Points, sorted_points
+from newel_compose._internal.discovery import DISTRIBUTION_GROUP, InstalledPoint, Points, sorted_points
 from newel_compose._internal.faults import describe_error
-from newel_compose._internal.surroundings import is_interrupt, undisturbed
+from newel_compose._internal.package_files import OWN_PACKAGE
+from newel_compose._internal.surroundings import undisturbed
+from newel_kernel import is_interrupt
 
 _log = logging.getLogger("newel.plugins")
 #: The entry points of distributions that were reported.
@@ -43,7 +45,8 @@ def _meant(shipped: Mapping[Path, InstalledPoint]) -> Path | None:
 
 def _files(point: InstalledPoint) -> list[Path]:
     try:
-        with undisturbed() if point.distribution != OWN_PACKAGE else nullcontext():
+        who = f"the distribution {point.name!r} ({point.source})"
+        with undisturbed(who, "is imported") if point.distribution != OWN_PACKAGE else nullcontext():
             spec = find_spec(point.target)
     except BaseException as error:
         if is_interrupt(error):

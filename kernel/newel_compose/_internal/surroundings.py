@@ -2,47 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import os
-import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from opcode import opmap
-from types import TracebackType
 from typing import Any
 
-from newel_kernel import PluginError
+from newel_compose._internal.held_streams import HeldStreams
+from newel_compose._internal.patience import limited
+from newel_compose._internal.process_state import ProcessState
+from newel_kernel import PluginError, plain
 
+_log = logging.getLogger("newel.plugins")
 _STREAMS = ("stdin", "stdout", "stderr")
-_RAISE = opmap["RAISE_VARARGS"]
-
-
-def is_interrupt(error: BaseException) -> bool:
-    """Whether the person at the terminal wants the program to end, and not a plugin that raises KeyboardInterrupt."""
-    seen: set[int] = set()
-    one: BaseException | None = error
-    while isinstance(one, KeyboardInterrupt) and id(one) not in seen:
-        if not _is_raised_by_hand(one.__traceback__):
-            return True
-        seen.add(id(one))
-        one = one.__cause__ or one.__context__
-    return False
-
-
-def _is_raised_by_hand(traceback: TracebackType | None) -> bool:
-    """Whether a `raise` has raised it, outside of the program's own handler of the signal."""
-    handler: Any = signal.getsignal(signal.SIGINT)
-    while hasattr(handler, "func"):
-        handler = handler.func  # of a partial
-    handles = getattr(getattr(handler, "__func__", handler), "__code__", None)
-    by_hand = False
-    while traceback is not None:
-        code = traceback.tb_frame.f_code
-        if code is handles:
-            return False
-        by_hand = traceback.tb_lasti >= 0 and code.co_code[traceback.tb_lasti] == _RAISE
-        traceback = traceback.tb_next
-    return by_hand
+#: What was told of whom.
+_told: set[tuple[str, str]] = set()
 
 
 class DisturbanceError(PluginError):
@@ -52,15 +27,39 @@ class DisturbanceError(PluginError):
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
-    """Put right what the block does to standard streams and the working folder, and raise an error that says it."""
-    before = _Surroundings()
+def undisturbed(who: str, when: str) -> Iterator[None]:
+    """Run code of a stranger, and put right what it does to the process; it ends if it takes too long.
+
+    A change of the standard streams or the working folder is an error. Other changes, and what it prints, are told
+    once; a process that it forks ends instead of going on as the program. `who` is the plugin and its package, `when`
+    what is done with it, such as ``is imported``.
+    """
+    process, before, state, held = os.getpid(), _Surroundings(), ProcessState(), HeldStreams()
     try:
-        yield
+        with limited():
+            yield
     finally:
+        if os.getpid() != process:
+            does = "forks a process that ends here"
+            os.write(2, f"newel: {who}, when it {when}, {does}; report it to its authors, or uninstall it\n".encode())
+            os._exit(1)
+        printed = held.release()
+        others = list(state.restore())
         changes = before.restore()
+        _tell(who, when, others, printed)
     if changes:
         raise DisturbanceError(f"it {' and '.join(changes)}, which it must leave alone")
+
+
+def _tell(who: str, when: str, changes: Sequence[str], printed: str) -> None:
+    """Log once what a stranger has done."""
+    for what in (
+        f"changes {', '.join(changes)}, which it should leave alone" if changes else "",
+        f"prints to stdout, which is left out: {plain(' '.join(printed.split()), 200)}" if printed else "",
+    ):
+        if what and (who, what) not in _told:
+            _told.add((who, what))
+            _log.warning("newel: %s, when it %s, %s; report it to its authors, or uninstall it", who, when, what)
 
 
 class _Surroundings:

@@ -100,14 +100,9 @@ def _result_event(
 ) -> Event:
     fields = result if isinstance(result, dict) else {"result": result}
     response = FunctionResponse(id=call.id, name=tool.name, response=fields)
-    content = Content(role="user", parts=[Part(function_response=response)])
-    return Event(  # actions of None are made when first touched
-        invocation_id=ctx.invocation_id,
-        author=ctx.agent.name,
-        branch=ctx.branch,
-        content=content,
-        actions=actions,
-    )
+    content = Content([Part(None, None, response)], "user")
+    # Actions of None are made when first touched.
+    return Event(ctx.invocation_id, ctx.agent.name, content, None, actions, ctx.branch)
 
 
 def merge_results(events: Sequence[Event]) -> Event:

@@ -28,9 +28,15 @@ A subpackage of `newel` may define its own errors below these, next to the code 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
+
+#: Characters that break a line, write backwards or show nothing: in a text of somebody else they forge output.
+_FORGING = re.compile(
+    "[\\x00-\\x1f\\x7f-\\x9f\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ud800-\\udfff]"
+)
 
 
 class NewelError(Exception):
@@ -158,6 +164,34 @@ class PairingError(SessionError):
 def brief(text: str) -> str:
     """`text`, shortened for an error message: its beginning and its length if it is longer than 200 characters."""
     return text if len(text) <= 200 else f"{text[:100]}... ({len(text)} characters)"
+
+
+def plain(value: object, most: int | None = None) -> str:
+    """The text of somebody else's `value` on one line: what would forge output is shown as an escape.
+
+    A text that cannot be had, because `__str__` raises, says so. A longer one than `most` characters is cut.
+    """
+    text = _message(value)
+    text = text if most is None or len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
+    return _FORGING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def _message(value: object) -> str:
+    try:
+        return str.__str__(str(value))
+    except BaseException as error:  # noqa: BLE001 - SystemExit, too
+        return f"its text is not available ({class_name(error)})"
+
+
+def class_name(value: object) -> str:
+    """The name of the class of `value`, whatever that class does when it is asked."""
+    return str(type.__dict__["__name__"].__get__(type(value)))
+
+
+def error_text(error: BaseException) -> str:
+    """``ValueError: boom``: the type and the message of somebody else's error, on one line of some 600 characters."""
+    message = plain(" ".join(_message(error).split()), 600)
+    return f"{class_name(error)}: {message}" if message else class_name(error)
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import InitVar, field
+from types import NoneType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from newel_kernel._internal import seam
@@ -152,7 +153,7 @@ class Event(LlmResponse):
         self.timestamp = seam.clock() if timestamp is None else timestamp
         if of_response:
             LlmResponse.__init__(self, content, partial, **of_response)
-        if content.__class__ is not Content or message is not None or state is not None or route is not None:
+        if content.__class__ not in _COMPLETE or message is not None or state is not None or route is not None:
             self.__post_init__(message, state, route)
 
     def __post_init__(self, message: Any = None, state: Any = None, route: Any = None) -> None:
@@ -171,15 +172,27 @@ class Event(LlmResponse):
         if route is not None:
             self.actions.route = route
 
+    @property
+    def text(self) -> str:
+        """The joined texts of the content, without thoughts; empty if there are none."""
+        parts = self.content.parts if self.content is not None else None
+        return "".join([part.text for part in parts or () if part.text and not part.thought])
+
     def get_function_calls(self) -> list[FunctionCall]:
         """The tool calls in the content, in order."""
-        parts = self.content.parts if self.content is not None else None
-        return [p.function_call for p in parts or () if p.function_call is not None]
+        parts = self.content.parts or () if self.content is not None else ()
+        for part in parts:  # most events have none
+            if part.function_call is not None:
+                return [p.function_call for p in parts if p.function_call is not None]
+        return []
 
     def get_function_responses(self) -> list[FunctionResponse]:
         """The tool results in the content, in order."""
-        parts = self.content.parts if self.content is not None else None
-        return [p.function_response for p in parts or () if p.function_response is not None]
+        parts = self.content.parts or () if self.content is not None else ()
+        for part in parts:
+            if part.function_response is not None:
+                return [p.function_response for p in parts if p.function_response is not None]
+        return []
 
     def has_trailing_code_execution_result(self) -> bool:
         """Whether the last part is the result of executed code."""
@@ -203,7 +216,7 @@ class Event(LlmResponse):
         for part in parts:
             if part.function_call is not None or part.function_response is not None:
                 return False
-        if self.sparse_values and self.error_code == INVALID_OUTPUT:
+        if self.sparse_values is not NO_SPARSE and self.error_code == INVALID_OUTPUT:
             return False  # another answer is asked for
         return parts[-1].code_execution_result is None
 
@@ -241,6 +254,8 @@ class Event(LlmResponse):
         return seam.new_id()
 
 
+#: The classes of an event's content that need no conversion.
+_COMPLETE = frozenset((Content, NoneType))
 _ACTIONS: Any = Event.__dict__["actions"]
 _NODE_INFO: Any = Event.__dict__["node_info"]
 _NO_ACTIONS = EventActions()

@@ -15,9 +15,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from newel_kernel._internal.cancellation import cancellation_count, failure_of
+from newel_kernel._internal.cancellation import cancellation_count, failure_of, is_interrupt
 from newel_kernel._internal.contracts.response import LlmResponse
-from newel_kernel._internal.errors import HookSignatureError, PluginError, PluginHookError
+from newel_kernel._internal.errors import HookSignatureError, PluginError, PluginHookError, error_text
 from newel_kernel._internal.events import Event
 from newel_types import Content, Record
 
@@ -91,12 +91,12 @@ async def first_answer(bound: Callbacks, returns: type[Any] | None, keywords: Ma
             answer = one.call(**keywords)
             if answer is not None and inspect.isawaitable(answer):
                 answer = await answer
-        except (KeyboardInterrupt, GeneratorExit):  # of a person, and of a run that is closed
-            raise
-        except BaseException as raised:  # noqa: BLE001 - SystemExit, too: a plugin must not end the program unnamed
+        except BaseException as raised:  # SystemExit, too: a plugin must not end the program unnamed
+            if is_interrupt(raised):
+                raise
             error = failure_of(raised, f"{one.owner}, in {one.hook},", PluginHookError)
             if one.plugin and not isinstance(error, PluginError):
-                raise PluginHookError(f"{one.owner} failed in {one.hook}: {type(error).__name__}: {error}") from error
+                raise PluginHookError(f"{one.owner} failed in {one.hook}: {error_text(error)}") from error
             raise error from error.__cause__
         if count() > before:  # swallowed
             raise CancelledError

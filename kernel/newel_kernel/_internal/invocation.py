@@ -180,6 +180,8 @@ class InvocationContext:
     #: Whether the run may continue something: it resumes an invocation, its message answers calls, or it has a mode.
     continues = True
     node_path: str | None = None
+    #: What the caller hands to the code of this run; never stored.
+    deps: Any = None
 
     def __init__(
         self,

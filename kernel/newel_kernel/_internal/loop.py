@@ -91,13 +91,13 @@ def answer_event(
 ) -> tuple[Event, Sequence[FunctionCall]]:
     """The event of a response, and its calls, each with an id."""
     event = Event(
-        invocation_id=ctx.invocation_id,
-        author=ctx.agent.name,
-        branch=ctx.branch,
-        content=response.content,
-        partial=response.partial,
-        isolation_scope=ctx.isolation_scope,
-        actions=draft.take(),
+        ctx.invocation_id,
+        ctx.agent.name,
+        response.content,
+        response.partial,
+        draft.take(),
+        ctx.branch,
+        ctx.isolation_scope,
     )
     event.model_version = response.model_version
     event.finish_reason = response.finish_reason
@@ -125,6 +125,7 @@ async def _call_model(ctx: InvocationContext, plan: Plan, request: LlmRequest, d
     answers: Responses = model.generate_content_async(request, stream=streaming)
     if (parent := current_operation.get()) is not None:
         call = parent.child("model", request.model or model.model, ctx, model, request)
+        call.facts["stream"] = streaming
         answers = call.stream(answers, lambda response: not getattr(response, "partial", None))
     if not plan.hooked or not (ctx.round_of("on_model_error_callback") or ctx.round_of("after_model_callback")):
         return answers

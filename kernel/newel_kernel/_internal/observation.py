@@ -63,6 +63,9 @@ class Operation:
     parent: Operation | None = field(default_factory=lambda: current_operation.get(), repr=False)
     observers: tuple[Observer, ...] = field(default=(), repr=False)
     id: str = field(default_factory=lambda: seam.new_id())
+    #: What the subject says of itself while it runs, beyond its outcome; complete at the end. Of a stream,
+    #: ``seconds_to_first`` is how long its first item took.
+    facts: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def child(self, kind: str, name: str, ctx: Invocation, subject: object = None, input: object = None) -> Operation:
         """An operation within this one."""
@@ -75,6 +78,7 @@ class Operation:
 
         With `is_last` it ends at the first item for which this is true, before that item is yielded.
         """
+        began = seam.monotonic()
         with ExitStack() as lasting:
             outcome = lasting.enter_context(self.running())
             try:
@@ -84,6 +88,8 @@ class Operation:
                             outcome[:] = [await anext(items)]
                         except StopAsyncIteration:
                             return
+                    if "seconds_to_first" not in self.facts:
+                        self.facts["seconds_to_first"] = seam.monotonic() - began
                     if is_last is not None and is_last(outcome[0]):
                         lasting.close()
                     yield outcome[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from operator import length_hint
+from operator import is_, length_hint
 from typing import TYPE_CHECKING, Any
 
 from newel_kernel._internal.contracts.agent import AgentDriver, BaseAgent
@@ -27,7 +27,7 @@ Provided = tuple[BaseToolset, Sequence[BaseTool]]
 DONE = -1
 flatten = chain.from_iterable
 #: Tells the end of one list from the beginning of the next.
-_END = (None,)
+_END = (object(),)
 _MODEL_HOOKS = ("before_model_callback", "on_model_error_callback", "after_model_callback")
 
 
@@ -42,8 +42,7 @@ class Plan:
     chains: object
     #: and while these lists, which may be edited in place, hold the same items.
     lists: Sequence[Sequence[object]]
-    items: Sequence[Sequence[object]]
-    ids: Sequence[int]
+    items: Sequence[object]
     request: Sequence[Any]
     #: The request steps of a run that continues nothing.
     fresh: Sequence[Any]
@@ -61,7 +60,7 @@ class Plan:
             plan is None
             or plan.edits != plan.root.edits
             or plan.chains is not chains
-            or [*map(id, flatten(plan.lists))] != plan.ids
+            or not all(map(is_, flatten(plan.lists), plan.items))
         ):
             plan = driver.plan = cls._made(ctx.agent, chains)
         return plan
@@ -74,7 +73,6 @@ class Plan:
         while one is not None:
             lists += one.__newel__.children(), _END
             one = one.parent_agent
-        items = [tuple(entries) for entries in lists]
         root = agent.root_agent.__newel__
         steps = [
             (p, p.run if p.for_agent is None else p.for_agent(agent))
@@ -86,8 +84,7 @@ class Plan:
             edits=root.edits,
             chains=chains,
             lists=lists,
-            items=items,
-            ids=[*map(id, flatten(items))],
+            items=[*flatten(lists)],
             request=tuple([run for _, run in steps]),
             fresh=tuple([run for processor, run in steps if not processor.on_continuation]),
             response=[p.run for p in chains.response_chain if p.applies_to is None or p.applies_to(agent)],

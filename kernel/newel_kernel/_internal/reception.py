@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from operator import attrgetter
+from dataclasses import dataclass
 
 from newel_kernel._internal.errors import ConfigurationError
 from newel_kernel._internal.events import Event, EventActions, as_message
-from newel_kernel._internal.invocation import InvocationContext
+from newel_kernel._internal.invocation import InvocationContext, Mode
 from newel_kernel._internal.lifecycle import ask
 from newel_kernel._internal.log import Turn
 from newel_kernel._internal.run_config import RunConfig
 from newel_kernel._internal.values import Json
-from newel_types import Content, Part, deep_copy, well_formed
+from newel_types import Content, Part, deep_copy, is_text, well_formed
+
+
+@dataclass(slots=True, eq=False)
+class Message:
+    """What comes in for one invocation."""
+
+    #: A Content, text, or a tool's result; None: the invocation resumes, or its mode takes in what the user says.
+    content: object = None
+    #: The invocation to resume.
+    invocation_id: str | None = None
+    #: State that is stored with the message.
+    state_delta: Json | None = None
+    #: Whether the event of the message is yielded, too.
+    yielded: bool = False
+    #: How the invocation runs, if not from the message to an answer.
+    mode: Mode | None = None
+    #: What the caller hands to the code of the run; never stored.
+    deps: object = None
 
 
 def received(message: object) -> Content:
@@ -20,24 +38,21 @@ def received(message: object) -> Content:
 
     Takes a Content (ours or google-genai's), a dict, a string or parts.
     """
-    content = as_message(message)
-    parts = content.parts
-    if not parts:
-        raise ConfigurationError("the message has no parts; pass text or at least one part")
-    return Content(role=content.role or "user", parts=[_own(part) for part in parts])
-
-
-#: Every field of a part but the text and the two that say whether it is a thought.
-_other_fields = attrgetter(*(n for n in Part.field_names if n not in ("text", "thought", "thought_signature")))
-_NO_OTHER_FIELDS = (None,) * (len(Part.field_names) - 3)
+    parts = (content := as_message(message)).parts
+    # A list of another library's messages has parts without anything.
+    if not parts or (isinstance(message, list) and any(part in (None, Part()) for part in parts)):
+        form = ', as in {"parts": [{"text": "hello"}]}' if isinstance(message, (dict, list)) else ""
+        fault = "an empty part" if parts else "no parts"
+        raise ConfigurationError(f"the message has {fault}; pass text or at least one part{form}")
+    return Content([_own(part) for part in parts], content.role or "user")
 
 
 def _own(part: Part) -> Part:
-    text = part.text
-    if text is not None and _other_fields(part) == _NO_OTHER_FIELDS:
+    if is_text(part):
+        text = part.text
         if type(text) is not str:
             raise ConfigurationError(f"a message part's text must be a string, not {type(text).__name__}")
-        return Part(text=well_formed(text), thought=part.thought, thought_signature=part.thought_signature)
+        return Part(well_formed(text), None, None, part.thought, part.thought_signature)
     return Part.model_validate(well_formed(part.model_dump()))
 
 

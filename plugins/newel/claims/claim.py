@@ -28,17 +28,18 @@ _tables: dict[int, dict[Hashable, Claim]] = {}
 class Claim:
     """A use's claim of a session of a store, from `take` to `end`."""
 
-    _over = False
-    _waiting: Sequence[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = ()
+    __slots__ = ("_admission", "_claims", "_over", "_waiting", "_where", "ending", "task")
 
     def __init__(self, claims: dict[Hashable, Claim], where: Hashable, admission: Admission) -> None:
         self._claims = claims
         self._where = where
         self._admission = admission
+        self._over = False
+        self._waiting: Sequence[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = ()
         #: The task in which the run began; kept even if this runner refuses runs, as another one of the store may wait.
         self.task = asyncio.current_task()
         #: What ends the run from outside, if anything can.
-        self.ending = admission.held if isinstance(admission.held, Ending) else None
+        self.ending: Ending | None = admission.held  # type: ignore[assignment]  # the gate has put it there
 
     @property
     def closing(self) -> bool:
@@ -49,6 +50,14 @@ class Claim:
     def is_own(self) -> bool:
         """Whether the run began in the current task: it would wait for itself."""
         return self.task is not None and self.task is asyncio.current_task()
+
+    def take(self) -> bool:
+        """Claim the session; return whether no other run has it."""
+        return self._claims.setdefault(self._where, self) is self
+
+    def holder(self) -> Claim | None:
+        """The claim of the run that has the session."""
+        return self._claims.get(self._where)
 
     def end(self) -> None:
         """Free the session."""
@@ -74,7 +83,10 @@ class Claim:
         if self._over:
             return True
         try:
-            await asyncio.wait_for(future, seconds)
+            async with asyncio.timeout(
+                seconds
+            ):  # `wait_for` of Python 3.11 loses a cancellation that comes with the end
+                await future
         except TimeoutError:
             return False
         return True
@@ -109,24 +121,17 @@ def is_claimed_here(store: object, app_name: str, user_id: str, session_id: str)
     return claim is not None and claim.is_own
 
 
-def take(table: dict[Hashable, Claim], where: Hashable, admission: Admission) -> Claim | None:
-    """Claim the session `where`; None if another run has it."""
-    claim = Claim(table, where, admission)
-    return claim if table.setdefault(where, claim) is claim else None
-
-
-async def wait(table: dict[Hashable, Claim], where: Hashable, admission: Admission, settings: Settings) -> Claim:
-    """Claim the session as the settings say if another run has it; SessionBusyError if that run keeps it."""
+async def wait(claim: Claim, admission: Admission, settings: Settings) -> None:
+    """Take a claim as the settings say if another run has the session; SessionBusyError if that run keeps it."""
     end = seam.monotonic() + settings.wait_seconds
     steps = 0
-    while (claim := take(table, where, admission)) is None:
-        holder = table.get(where)
+    while not claim.take():
+        holder = claim.holder()
         if steps < _GRACE:  # a run whose caller abandoned its events closes as soon as the loop continues
             steps += 1
             await asyncio.sleep(0)
         elif holder is not None and not await _outlast(holder, settings, end):
             raise SessionBusyError.of(admission.session_id)
-    return claim
 
 
 async def _outlast(holder: Claim, settings: Settings, end: float) -> bool:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from newel import runs
-from newel.claims.claim import Claim, table_of, take, wait
+from newel.claims.claim import Claim, table_of, wait
 from newel.claims.errors import SessionBusyError
 from newel.claims.leasing import LEASES, is_leasing, tells_loss
 from newel_kernel import Admission, Event, FencedError, Session, SessionGate, brief, open_session, seam
@@ -32,16 +32,19 @@ def gate(settings: Settings) -> SessionGate:
 class Claims:
     """Lets one use of a session in, by a claim on it and the lease of its store."""
 
-    __slots__ = ("settings",)
+    __slots__ = ("is_interruptible", "settings")
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.is_interruptible = settings.busy == "interrupt"
 
     async def enter(self, admission: Admission) -> Session:
         """The session, claimed and, if its store has leases, with its lease asked for."""
         service = admission.service
-        table, where = table_of(service), (admission.app_name, admission.user_id, admission.session_id)
-        claim = take(table, where, admission) or await wait(table, where, admission, self.settings)
+        where = (admission.app_name, admission.user_id, admission.session_id)
+        claim = Claim(table_of(service), where, admission)
+        if not claim.take():
+            await wait(claim, admission, self.settings)
         session: Session | None = None
         try:
             session = await open_session(admission)
@@ -62,10 +65,9 @@ class Claims:
 
     def around(self, events: AsyncGenerator[Event, None], admission: Admission) -> AsyncGenerator[Event, None]:
         """`events`, which end when a later run may have the session, or fail when the store has lost it."""
-        is_interruptible = self.settings.busy == "interrupt"
-        if not is_interruptible and not LEASES[type(admission.service)]:
+        if not self.is_interruptible and not LEASES[type(admission.service)]:
             return events
-        admission.held = ending = runs.Ending(is_interruptible)
+        admission.held = ending = runs.Ending(self.is_interruptible)
         return runs.endable(events, ending)
 
     async def _leased(self, store: LeasingStore, session: Session, admission: Admission) -> Session:
@@ -97,10 +99,10 @@ def _lost(ending: runs.Ending, session_id: str) -> None:
 
 def leave(admission: Admission) -> None:
     """Give the lease and the claim back, without waiting for the store."""
-    claim, admission.held, service = admission.held, None, admission.service
+    claim: Claim = admission.held  # type: ignore[assignment]  # `enter` put it there
+    admission.held, service = None, admission.service
     try:
         if LEASES[type(service)] and is_leasing(service) and admission.session is not None:
             service.release_soon(admission.session)
     finally:
-        if isinstance(claim, Claim):
-            claim.end()
+        claim.end()

@@ -12,8 +12,12 @@ from newel.cli.stored_session import write_document
 from newel.cli.terminal import say
 from newel.models.kinds import model_of
 from newel_kernel import BaseAgent, ConfigurationError, Session, did_you_mean
+from newel_types import deferred
 
 _MARK = "/"
+#: They load with the first report.
+_lines_of = deferred("newel.cli.cache", "lines_of")
+_cache_reports = deferred("newel.explanation.caches", "cache_reports")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,13 @@ async def _agents(conversation: Conversation, rest: str) -> bool:
     return False
 
 
+async def _cache(conversation: Conversation, rest: str) -> bool:
+    session = await _session(conversation)
+    for line in _lines_of()(_cache_reports()(session.events if session is not None else [])):
+        say(f"  {line}", dim=True)
+    return False
+
+
 async def _save(conversation: Conversation, rest: str) -> bool:
     session = await _session(conversation)
     if session is None:
@@ -101,5 +112,6 @@ COMMANDS = {
     "model": ChatCommand("the root agent's model; /model ADDRESS changes it for this chat", _model),
     "state": ChatCommand("the session's state", _state),
     "agents": ChatCommand("the agents of this tree", _agents),
+    "cache": ChatCommand("what was read from the provider's cache, paid twice and cleared", _cache),
     "save": ChatCommand("write the session as JSON; /save FILE", _save),
 }

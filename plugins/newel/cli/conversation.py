@@ -196,7 +196,7 @@ def runner_of(source: AgentSource, composition: Composition, store: BaseSessionS
     """A runner of an agent, or of its app, over the given sessions."""
     return Runner(
         app=source.app,
-        agent=None if source.app is not None else source.agent,
+        node=None if source.app is not None else source.agent,
         composition=composition,
         session_service=store,
         auto_create_session=True,
@@ -254,15 +254,22 @@ def store_uri(composition: Composition, uri: str | None) -> str | None:
     return f"sqlite:///{data_folder() / 'sessions.db'}"
 
 
+def sessions_here(composition: Composition, uri: str | None) -> str:
+    """The URI of --sessions, else the distribution's, else of the store in .newel here, which may not exist."""
+    if uri is not None:
+        return uri
+    if _sets_sessions(composition.distribution):
+        return composition.distribution.services.get("session", "")
+    return f"sqlite:///{FOLDER / 'sessions.db'}"
+
+
 def is_elsewhere(source: AgentSource, composition: Composition, uri: str | None) -> bool:
     """Whether --sessions names another place than the agent's own."""
     if uri is None:
         return False
     if store_of(source) is not None:
         return True
-    own = f"sqlite:///{FOLDER / 'sessions.db'}"
-    if _sets_sessions(composition.distribution):
-        own = composition.distribution.services.get("session", "")
+    own = sessions_here(composition, None)
     if uri.startswith("sqlite:") and own.startswith("sqlite:"):
         chosen_path, own_path = (sqlite_path(one, "session store", ("sqlite",)) for one in (uri, own))
         return os.path.realpath(chosen_path) != os.path.realpath(own_path)

@@ -1,4 +1,4 @@
-"""`newel doctor`: checks this folder's distribution, and the SDKs, keys, proxies and connections of models."""
+"""`newel doctor`: checks the distribution and plugins of this folder, and the SDKs, keys and connections of models."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from newel.cli import key_store
 from newel.cli.exit import run_loop
 from newel.cli.startup import startup_of
 from newel.cli.terminal import say, show_json, to_terminal
-from newel_kernel import Json
+from newel.models.catalogue import ending
+from newel.models.kinds import default_model
+from newel.version import VERSION
+from newel_compose import Composition
+from newel_kernel import API, Json, NewelError
 
 #: The extras of newel that hold SDKs of models, and the package that stands for each.
 _SDKS = {"anthropic": "anthropic", "openai": "openai", "gemini": "google-genai", "litellm": "litellm"}
@@ -43,9 +47,11 @@ _CONDITION = re.compile(r"(<=|>=|==|!=|~=|<|>)\s*(\d+(?:\.\d+)*)")
 @click.option("--reach", is_flag=True, help="Open a connection to each service, too.")
 @click.pass_context
 def doctor(ctx: click.Context, reach: bool) -> None:
-    """Look at the folder's distribution, SDKs, keys and proxies. Ends with status 1 if something is wrong."""
+    """Look at the folder's distribution, plugins, SDKs, keys and proxies. Ends with status 1 if something is wrong."""
     startup = startup_of(ctx)
+    records = startup.composition.plugins if startup.composition is not None else ()
     facts: Json = {
+        "newel": {"version": VERSION, "api": API},
         "distribution": startup.composition.distribution.name if startup.composition is not None else None,
         "sdks": list(_sdks()),
         "keys": {name: _where(name) for name in _KEYS},
@@ -55,10 +61,18 @@ def doctor(ctx: click.Context, reach: bool) -> None:
     if reach:
         facts["services"] = run_loop(_reachability())
     problems = str(startup.error).splitlines() if startup.error is not None else []
+    problems += [
+        f"the plugin {one.name!r} ({one.source}) is {one.state}: {one.why}"
+        for one in records
+        if one.state in ("failed", "left out")
+    ]
     problems += [wrong] if (wrong := key_store.problem()) else []
     problems += [one["problem"] for one in facts["sdks"] if one["problem"]]
     problems += [f"{name}: {words}" for name, words in facts.get("services", {}).items() if words != "reached"]
+    if startup.composition is not None and (told := ending(_default_model(startup.composition))):
+        problems.append(told)
     facts["problems"] = problems
+    facts["deprecated"] = [f"the plugin {one.name!r} ({one.source}) {use}" for one in records for use in one.deprecated]
     if to_terminal():
         _print_facts(facts)
     else:
@@ -66,7 +80,16 @@ def doctor(ctx: click.Context, reach: bool) -> None:
     ctx.exit(1 if problems else 0)
 
 
+def _default_model(composition: Composition) -> str:
+    """The model of agents that name none; an empty text if there is none."""
+    try:
+        return default_model(composition)
+    except NewelError:
+        return ""
+
+
 def _print_facts(facts: Json) -> None:
+    say(f"newel: {facts['newel']['version']} (API {facts['newel']['api']})")
     say(f"distribution: {facts['distribution'] or 'it cannot be composed'}")
     for sdk in facts["sdks"]:
         say(f"{sdk['package']}: {sdk['version'] or 'not installed'} (newel[{sdk['extra']}] needs {sdk['wanted']})")
@@ -74,6 +97,8 @@ def _print_facts(facts: Json) -> None:
         say(f"{name}: {where or 'not set'}")
     for name, value in {**facts["proxies"], **facts.get("services", {})}.items():
         say(f"{name}: {value}")
+    for use in facts["deprecated"]:
+        say(f"deprecated: {use}", fg="yellow")
     for problem in facts["problems"]:
         say(f"problem: {problem}", fg="red")
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from newel.cli.startup import composition_of
+from newel.cli.whole_file import write_whole
 from newel.drawing.description import picture_of
 from newel.drawing.dot import dot
 from newel.drawing.mermaid import mermaid
@@ -45,7 +43,7 @@ def graph(ctx: click.Context, agent: str, form: str | None, output: str | None, 
     if file is None:
         click.echo(text.encode("utf-8"), nl=False)
     else:
-        _store(text, file)
+        write_whole(text.encode(), file, "name another file with -o")
 
 
 def _form_of(file: Path | None) -> str:
@@ -57,31 +55,3 @@ def _form_of(file: Path | None) -> str:
             f"{str(file)!r} does not end in {', '.join(_SUFFIXES)}: say which --format to write ({', '.join(_WRITERS)})"
         )
     return form
-
-
-def _store(text: str, file: Path) -> None:
-    """Write the file whole or not at all."""
-    part: Path | None = None
-    try:
-        target = file.resolve()  # a link stays a link
-        if target.exists() and not target.is_file():
-            raise ConfigurationError(f"{str(file)!r} is not a file; name one with -o")
-        with tempfile.NamedTemporaryFile("wb", dir=target.parent, prefix=".graph-", delete=False) as opened:
-            part = Path(opened.name)
-            opened.write(text.encode("utf-8"))
-        os.chmod(part, target.stat().st_mode if target.exists() else 0o666 & ~_umask())
-        part.replace(target)
-    except (OSError, RuntimeError, ValueError) as error:
-        if part is not None:
-            with contextlib.suppress(OSError):
-                part.unlink()
-        if isinstance(error, ConfigurationError):
-            raise
-        reason = getattr(error, "strerror", None) or error
-        raise ConfigurationError(f"{str(file)!r} cannot be written: {reason}; name another file with -o") from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

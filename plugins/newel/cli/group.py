@@ -11,13 +11,17 @@ import click
 from newel.cli.debugging import show_traceback
 from newel.cli.kinds import Command
 from newel.cli.loading import Refusal, loaded
-from newel.cli.packages import missing_package
 from newel.cli.plugin import COMMANDS
 from newel.cli.startup import Startup, startup_of
-from newel.cli.terminal import lines_of
+from newel.cli.terminal import lines_of, safe
 from newel.events.text import one_line
 from newel_compose import describe_error
-from newel_kernel import NewelError, did_you_mean
+from newel_kernel import NewelError, did_you_mean, plain
+from newel_types import deferred
+
+_missing_package = deferred("newel.cli.known_plugins", "missing_package")
+#: The most characters of a command's help in the list of commands.
+_HELP = 200
 
 
 class PluginGroup(click.Group):
@@ -44,7 +48,7 @@ class PluginGroup(click.Group):
         if not name.startswith("-") and name not in names:
             error = startup_of(ctx).error
             others = f" (there are: {', '.join(names)}){_without_commands(ctx)}"
-            hint = missing_package(name) or did_you_mean(name, names) or others
+            hint = _missing_package()(name) or did_you_mean(name, names) or others
             why = f"; the plugins do not compose: {'; '.join(lines_of(error))}" if error is not None else ""
             raise Refusal(one_line(f"unknown command {name!r}{hint}{why}"))
         return super().resolve_command(ctx, args)
@@ -53,7 +57,7 @@ class PluginGroup(click.Group):
         """The commands with their one-line helps, none of them loaded."""
         commands = _commands(startup_of(ctx))
         with formatter.section("Commands"):
-            formatter.write_dl([(name, commands[name].help) for name in sorted(commands)])
+            formatter.write_dl([(name, plain(commands[name].help, _HELP)) for name in sorted(commands)])
             if why := _without_commands(ctx):
                 formatter.write_text(why.removeprefix("; "))
 
@@ -88,6 +92,10 @@ class PluginGroup(click.Group):
 
 class Failure(click.ClickException):
     """An unforeseen failure: one line on stderr, status 1."""
+
+    def format_message(self) -> str:
+        """The message; it may quote strangers."""
+        return safe(self.message)
 
 
 @contextmanager
@@ -136,6 +144,13 @@ def _without_commands(ctx: click.Context) -> str:
 
 @click.command("newel", cls=PluginGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--debug", is_flag=True, expose_value=False, help="Show tracebacks. May be given anywhere.")
+@click.option(
+    "--set",
+    metavar="PLUGIN.KEY=VALUE",
+    multiple=True,
+    expose_value=False,
+    help="Set a plugin's setting. May be repeated, and given anywhere.",
+)
 @click.version_option(package_name="newel", message="%(prog)s %(version)s")
 def cli() -> None:
     """Run agents and look at what they are made of.

@@ -5,11 +5,14 @@ from __future__ import annotations
 import click
 
 from newel.cli.kinds import Command
-from newel.cli.packages import missing_package
 from newel.cli.startup import startup_of
+from newel.cli.terminal import safe
 from newel.events.text import one_line
 from newel_compose import describe_error
-from newel_kernel import did_you_mean
+from newel_kernel import class_name, did_you_mean, is_interrupt
+from newel_types import deferred
+
+_missing_package = deferred("newel.cli.known_plugins", "missing_package")
 
 
 class Refusal(click.ClickException):
@@ -17,15 +20,21 @@ class Refusal(click.ClickException):
 
     exit_code = 2
 
+    def format_message(self) -> str:
+        """The message; it may quote strangers."""
+        return safe(self.message)
+
 
 def loaded(command: Command) -> click.Command:
     """The click command of a plugin's `Command`."""
     try:
         found = command.load()
-    except Exception as error:
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
         raise Refusal(one_line(f"the command {command.name!r} cannot be loaded: {describe_error(error)}")) from error
     if not isinstance(found, click.Command):
-        raise Refusal(f"the command {command.name!r} is {type(found).__name__}, not a click command")
+        raise Refusal(f"the command {command.name!r} is {class_name(found)}, not a click command")
     return found
 
 
@@ -51,7 +60,7 @@ class OpenGroup(click.Group):
         if not name.startswith("-") and name not in names:
             whole = f"{self.name} {name}"
             others = f" (there are: {', '.join(names)})"
-            hint = missing_package(whole) or did_you_mean(name, names) or others
+            hint = _missing_package()(whole) or did_you_mean(name, names) or others
             raise Refusal(one_line(f"unknown command {whole!r}{hint}"))
         return super().resolve_command(ctx, args)
 

@@ -10,7 +10,9 @@ from newel.cli.debugging import take_option
 from newel.cli.key_file import path as key_file
 from newel_types import deferred
 
+_SET = "--set"
 #: They load while the collector of garbage rests.
+_take_given = deferred("newel.cli.given_settings", "take_settings")
 _load_keys = deferred("newel.cli.key_store", "load")
 _start = deferred("newel.cli.startup", "start")
 _cli = deferred("newel.cli.group", "cli")
@@ -34,10 +36,21 @@ def _open_streams() -> None:
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115 - stays open
 
 
+def _take_settings() -> None:
+    """Apply each `--set`; a wrong one ends the command."""
+    try:
+        _take_given()(sys.argv)
+    except ValueError as error:  # a ConfigurationError, whose class is not loaded yet
+        print(f"Error: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
 def _main() -> None:
     """Compose, then run the command."""
     _open_streams()
     take_option(sys.argv)
+    if any(one.startswith(_SET) for one in sys.argv):
+        _take_settings()
     # Imports and composition make many objects and drop few: collecting meanwhile is a third of the start-up time.
     gc.disable()
     problem = _load_keys()() if key_file().exists() else ""

@@ -9,6 +9,7 @@ import click
 from newel.cli.startup import composition_of
 from newel.cli.terminal import say, show_json, show_table, to_terminal
 from newel.events.text import one_line
+from newel.models.catalogue import end_of, ending
 from newel.models.contract import ModelCapabilities
 from newel.models.kinds import ModelProvider, default_model, model_of
 from newel.models.policies.model_costs import price_of
@@ -59,6 +60,7 @@ def _show_model(composition: Composition, address: str) -> None:
         "class": f"{type(model).__module__}.{type(model).__qualname__}",
         "capabilities": _capabilities(model.capabilities),
         "price": price_of(provider, model.model),
+        "ends": str(end.day) if (end := end_of(address)) is not None else None,
     }
     if not to_terminal():
         show_json(facts)
@@ -68,6 +70,8 @@ def _show_model(composition: Composition, address: str) -> None:
         words = ", ".join(value) or "none" if isinstance(value, list) else ("yes" if value else "no")
         say(f"  {name.replace('_', ' ')}: {words}")
     say(f"  price: {facts['price'] or 'not known'}")
+    if told := ending(address):
+        say(f"  {told}", fg="yellow")
 
 
 def _capabilities(capable: ModelCapabilities) -> Json:

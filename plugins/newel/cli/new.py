@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import click
 
+from newel.cli.skeletons import KINDS, files_of
 from newel.cli.startup import startup_of
-from newel.cli.templates import AGENT, DISTRIBUTION, PLUGIN
+from newel.cli.templates import AGENT, DISTRIBUTION
 from newel.cli.terminal import say
 from newel_kernel import ConfigurationError
 
 _NAME = re.compile(r"[a-z][a-z0-9]*([_-][a-z0-9]+)*")
+#: The most characters of a name: what is made from it stays on one line of 120.
+_LONGEST = 30
 #: Packages that newel or tests have: two packages of one name hide each other.
 _RESERVED = frozenset({"newel", "test", "tests"})
 
@@ -34,14 +37,17 @@ def agent(name: str) -> None:
 
 @new.command("plugin")
 @click.argument("name")
+@click.option("--kind", type=click.Choice(KINDS), default="processor", show_default=True, help="What it provides.")
 @click.pass_context
-def plugin(ctx: click.Context, name: str) -> None:
+def plugin(ctx: click.Context, name: str, kind: str) -> None:
     """Make the folder newel-NAME with a plugin, ready to be installed and published."""
     package = _package_name(name)
     composition = startup_of(ctx).composition
     if composition is not None and any(record.name == package for record in composition.plugins):
         raise ConfigurationError(f"a plugin {package!r} is installed; choose another name")
-    _package(package, PLUGIN, "plugin", "newel.plugins", "newel_{name}.plugin", "A plugin for newel.")
+    folder = Path(f"newel-{package.replace('_', '-')}")
+    _write_files(folder, files_of(kind, package))
+    _say_next(folder, "plugin")
 
 
 @new.command("distribution")
@@ -61,6 +67,8 @@ def _package_name(name: str) -> str:
         raise ConfigurationError(
             f"{name!r} cannot be used as a name: write lower-case letters, digits and _, such as order_desk"
         )
+    if len(name) > _LONGEST:
+        raise ConfigurationError(f"{name!r} has {len(name)} characters, and a name may have {_LONGEST}; shorten it")
     return name.replace("-", "_")
 
 
@@ -77,17 +85,25 @@ def _package(name: str, files: Mapping[str, str], kind: str, group: str, target:
         target=target.format(name=name),
         description=description,
     )
-    say(f"{folder}: cd {folder} && pip install -e '.[test]' && pytest, then the {kind} takes part")
+    _say_next(folder, kind)
+
+
+def _say_next(folder: Path, what: str) -> None:
+    say(f"{folder}: cd {folder} && pip install -e '.[test]' && pytest, then the {what} takes part")
 
 
 def _write(folder: Path, files: Mapping[str, str], **names: str) -> None:
+    _write_files(folder, ((path.format(**names), text.format(**names)) for path, text in files.items()))
+
+
+def _write_files(folder: Path, files: Iterable[tuple[str, str]]) -> None:
     """Write the files, or none of them."""
     if folder.exists():
         raise ConfigurationError(f"{folder} already exists; choose another name, or another folder to work in")
     try:
-        for path, text in files.items():
-            file = folder / path.format(**names)
+        for path, text in files:
+            file = folder / path
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text.format(**names), encoding="utf-8")
+            file.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(f"{folder} cannot be written: {error.strerror or error}") from None

@@ -19,6 +19,16 @@ COMMANDS = [
         help="List stored artifacts and remove unused ones.",
     ),
     Command(
+        name="budgets",
+        load=deferred("newel.cli.budgets", "budgets"),
+        help="Show what is spent on models, and raise limits.",
+    ),
+    Command(
+        name="cache",
+        load=deferred("newel.cli.cache", "cache"),
+        help="Show what a session read from the providers' caches.",
+    ),
+    Command(
         name="chain",
         load=deferred("newel.cli.chain", "chain"),
         help="Show the processors that an agent's requests pass.",

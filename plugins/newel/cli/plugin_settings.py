@@ -13,15 +13,21 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined, to_jsonable_python
 
-from newel_compose import Composition
+from newel_compose import Composition, setting_source, without_password
 from newel_kernel import ConfigurationError, Json, did_you_mean
+from newel_types import names_secret
 
 _FIELD = re.compile(r"    (\w+): ")
 _COMMENT = "    #: "
+#: Names of settings that may hold a secret. More than `names_secret` says: to hide one too many does no harm here.
+_MAY_BE_SECRET = re.compile("passw|secret|credential|(api|access|private|signing)_?key|^key$", re.IGNORECASE)
 
 
 def settings_of(composition: Composition, name: str | None) -> list[Json]:
-    """Each setting of a plugin, or of all: its type, default, present value and description."""
+    """Each setting of a plugin, or of all: its type, default, present value, where that is from, and description.
+
+    A value that may be a secret is not shown: one that stands elsewhere, and one whose name says so.
+    """
     models = composition.settings
     if name is not None and name not in models:
         installed = [record.name for record in composition.plugins]
@@ -30,20 +36,34 @@ def settings_of(composition: Composition, name: str | None) -> list[Json]:
         hint = did_you_mean(name, installed) or f" (plugins with settings: {', '.join(sorted(models))})"
         raise ConfigurationError(f"no plugin {name!r} is installed{hint}")
     names = sorted(models) if name is None else [name]
-    return [row for plugin in names for row in _rows(plugin, models[plugin])]
+    return [row for plugin in names for row in _rows(composition, plugin, models[plugin])]
 
 
-def _rows(plugin: str, settings: BaseModel) -> Iterator[Json]:
+def _rows(composition: Composition, plugin: str, settings: BaseModel) -> Iterator[Json]:
     comments = comments_of(type(settings))
     for name, field in type(settings).model_fields.items():
+        source, is_elsewhere = setting_source(composition.distribution, plugin, name)
+        value = getattr(settings, name)
+        is_hidden = is_elsewhere or (source != "default" and _may_be_secret(name, value))
         yield {
             "plugin": plugin,
             "setting": name,
             "type": type_name(field.annotation),
             "default": _default(field),
-            "value": to_jsonable_python(getattr(settings, name), fallback=str),
+            "value": "***" if is_hidden else _plain(to_jsonable_python(value, fallback=str)),
+            "source": source,
             "description": field.description or comments.get(name, ""),
         }
+
+
+def _may_be_secret(name: str, value: object) -> bool:
+    is_of_tokens = "token" in name.lower() and not isinstance(value, int | float)  # a number of tokens is a count
+    return is_of_tokens or names_secret(name) or _MAY_BE_SECRET.search(name) is not None
+
+
+def _plain(value: object) -> object:
+    """A value; of an address, without its password."""
+    return without_password(value) if isinstance(value, str) and "://" in value else value
 
 
 def _default(field: FieldInfo) -> object:

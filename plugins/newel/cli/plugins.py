@@ -9,12 +9,15 @@ from typing import Any
 
 import click
 
+from newel.cli.known_plugins import known_plugins
 from newel.cli.plugin_settings import settings_of
 from newel.cli.startup import composition_of
 from newel.cli.terminal import lines_of, say, show_json, show_table, to_terminal
-from newel_compose import Composition, PluginRecord, describe_error, installed_points, load
-from newel_kernel import ConfigurationError, Json, NewelError, did_you_mean
+from newel_compose import Composition, PluginRecord, describe_error, import_seconds, installed_points, load
+from newel_kernel import ConfigurationError, Json, NewelError, did_you_mean, is_interrupt, plain
 
+#: The groups in which packages have plugins.
+GROUPS = ("newel.plugins", "newel.evaluation")
 STATES = ("enabled", "off", "left out", "failed", "disabled", "available")
 
 
@@ -43,7 +46,7 @@ def plugins(ctx: click.Context, distribution: str | None) -> None:
     """List the plugins with their state; a table on a terminal, else JSON."""
     ctx.meta[__name__] = distribution
     if ctx.invoked_subcommand is None:
-        _show_list(ctx, _plugins_of(ctx, distribution), (), None)
+        _show_list(ctx, _plugins_of(ctx, distribution), (), None, timed=False)
 
 
 @plugins.command("list")
@@ -51,11 +54,14 @@ def plugins(ctx: click.Context, distribution: str | None) -> None:
     "--state", "states", multiple=True, type=click.Choice(STATES), help="Only plugins in this state; may be repeated."
 )
 @click.option("--from", "package", metavar="PACKAGE", help="Only plugins of this package, such as newel-redact.")
+@click.option("--time", "timed", is_flag=True, help="With the milliseconds that each took to import, slowest first.")
 @_distribution
 @click.pass_context
-def list_plugins(ctx: click.Context, states: tuple[str, ...], package: str | None, distribution: str | None) -> None:
+def list_plugins(
+    ctx: click.Context, states: tuple[str, ...], package: str | None, timed: bool, distribution: str | None
+) -> None:
     """List the plugins, or some of them."""
-    _show_list(ctx, _plugins_of(ctx, distribution), states, package)
+    _show_list(ctx, _plugins_of(ctx, distribution), states, package, timed=timed)
 
 
 @plugins.command("settings")
@@ -63,13 +69,13 @@ def list_plugins(ctx: click.Context, states: tuple[str, ...], package: str | Non
 @_distribution
 @click.pass_context
 def settings(ctx: click.Context, name: str | None, distribution: str | None) -> None:
-    """Show every setting of the plugin NAME, or of all: type, default, current value, description."""
+    """Show every setting of the plugin NAME, or of all: type, default, current value and its source, description."""
     composition = composition_of(ctx, distribution or ctx.meta[__name__])
     rows = settings_of(composition, name)
     if not to_terminal():
         show_json(rows)
         return
-    columns = ("plugin", "setting", "type", "default", "value", "description")
+    columns = ("plugin", "setting", "type", "default", "value", "source", "description")
     cells = [[row[one] if isinstance(row[one], str) else json.dumps(row[one]) for one in columns] for row in rows]
     show_table(f"settings (distribution {composition.distribution.name})", columns, cells)
 
@@ -86,17 +92,27 @@ def _plugins_of(ctx: click.Context, distribution: str | None) -> Listing:
     return Listing(composition, _with_off_state(composition.plugins))
 
 
-def _show_list(ctx: click.Context, plugins: Listing, states: Sequence[str], package: str | None) -> None:
+def _show_list(
+    ctx: click.Context, plugins: Listing, states: Sequence[str], package: str | None, *, timed: bool
+) -> None:
     packages = {record.distribution for record in plugins.records}
     if package is not None and package not in packages:
         hint = did_you_mean(package, packages) or f" (there are: {', '.join(sorted(packages))})"
         raise ConfigurationError(f"no plugin is from {package!r}{hint}")
     records = [r for r in plugins.records if (not states or r.state in states) and package in (None, r.distribution)]
+    times: dict[str, str] = {}
+    if timed:
+        times = {r.name: f"{import_seconds.get(r.name, 0.0) * 1000:.1f}" for r in records}
+        records.sort(key=lambda r: -float(times[r.name]))
     if to_terminal():
-        rows = [[r.name, r.distribution, r.version, r.state, r.why, ", ".join(r.hooks)] for r in records]
-        show_table(f"distribution {plugins.name}", ("plugin", "from", "version", "state", "why", "hooks"), rows)
+        columns = ("plugin", "from", "version", "state", "why", "hooks", *(["ms"] if timed else []))
+        rows = [
+            [r.name, r.distribution, r.version, r.state, r.why, ", ".join(r.hooks), *times.get(r.name, "").split()]
+            for r in records
+        ]
+        show_table(f"distribution {plugins.name}", columns, rows, optional="hooks")
     else:
-        show_json([record._asdict() for record in records])
+        show_json([{**r._asdict(), **({"import_ms": float(times[r.name])} if timed else {})} for r in records])
     _exit_if_broken(ctx, plugins)
 
 
@@ -117,7 +133,7 @@ def why(ctx: click.Context, name: str, distribution: str | None) -> None:
     record = next((r for r in records if r.name == name), None)
     if record is None:
         names = [r.name for r in records]
-        hint = did_you_mean(name, names) or f" (there are: {', '.join(names)})"
+        hint = did_you_mean(name, names) or f"; `newel plugins` lists the {len(names)} that are"
         raise ConfigurationError(f"no plugin {name!r} is installed{hint}")
     provides = _provided(composition, name) if composition is not None else []
     places = _places(composition, name) if composition is not None else []
@@ -128,6 +144,32 @@ def why(ctx: click.Context, name: str, distribution: str | None) -> None:
     _exit_if_broken(ctx, plugins)
 
 
+@plugins.command("search")
+@click.argument("words", nargs=-1)
+def search(words: tuple[str, ...]) -> None:
+    """List known packages with plugins that say each of WORDS; all of them if there are no WORDS.
+
+    The list comes with newel: nothing is asked of a network.
+    """
+    versions = {point.distribution: point.version for group in GROUPS for point in installed_points(group)}
+    found = [one for one in known_plugins() if all(one.has(word) for word in words)]
+    if not to_terminal():
+        show_json([{**one.model_dump(), "installed": versions.get(one.package)} for one in found])
+    elif not found:
+        say(f"no known plugin says {' '.join(words)!r}; an index may have one that is not on the list")
+    else:
+        rows = [
+            [
+                one.package,
+                one.summary,
+                ", ".join(one.plugins),
+                versions.get(one.package) or f"pip install {one.package}",
+            ]
+            for one in found
+        ]
+        show_table("known plugins", ("package", "what for", "plugins", "installed"), rows)
+
+
 def _explain(record: PluginRecord, provides: Sequence[Json], places: Sequence[Json]) -> None:
     """Print the same in words."""
     say(f"{record.name} ({record.source})", bold=True)
@@ -136,6 +178,8 @@ def _explain(record: PluginRecord, provides: Sequence[Json], places: Sequence[Js
         say(f"  hooks: {', '.join(record.hooks)}")
     for missing in record.left_out:
         say(f"  left out: {missing}")
+    for use in record.deprecated:
+        say(f"  deprecated: it {use}")
     for item in provides:
         say(f"  provides {item['kind']} {item['name']!r} ({item['address']})")
     for place in places:
@@ -152,11 +196,12 @@ def _with_off_state(records: Sequence[PluginRecord]) -> list[PluginRecord]:
 
 
 def _why_off(plugin: Any) -> str | None:
-    if not hasattr(plugin, "why_off"):
-        return None
     try:
-        return str(reason) if (reason := plugin.why_off()) else None
-    except Exception as error:  # noqa: BLE001 - a plugin boundary
+        why_off = getattr(plugin, "why_off", None)
+        return plain(reason, 600) if callable(why_off) and (reason := why_off()) else None
+    except BaseException as error:  # a plugin boundary
+        if is_interrupt(error):
+            raise
         return f"its why_off() failed: {describe_error(error)}"
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import click
@@ -21,7 +24,8 @@ class Startup:
 def start() -> Startup:
     """Compose once; an error is kept for the command that needs the composition."""
     try:
-        return Startup(composition=compose())
+        with _output_kept():
+            return Startup(composition=compose())
     except NewelError as error:
         return Startup(error=error)
     except OSError as error:  # a file that cannot be read
@@ -30,6 +34,22 @@ def start() -> Startup:
         failure = ConfigurationError(f"the plugins cannot be composed: {describe_error(error)}")
         failure.__cause__ = error
         return Startup(error=failure)
+
+
+@contextmanager
+def _output_kept() -> Iterator[None]:
+    """Let what plugins write past Python's streams go to stderr: stdout has the command's output alone."""
+    try:
+        output = os.dup(1)
+        os.dup2(2, 1)
+    except OSError:  # one of them is closed
+        yield
+        return
+    try:
+        yield
+    finally:
+        os.dup2(output, 1)
+        os.close(output)
 
 
 def startup_of(ctx: click.Context) -> Startup:

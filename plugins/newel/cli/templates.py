@@ -1,4 +1,4 @@
-"""Templates: the files of a new agent, plugin or distribution; ``{name}`` stands for its name."""
+"""Templates: the files of a new agent or distribution; ``{name}`` stands for its name."""
 
 from __future__ import annotations
 
@@ -62,74 +62,6 @@ def test_it_asks_the_tool() -> None:
     turn = Conversation(agent).say("What is the weather in Paris?")
     assert turn.results == [{{"city": "Paris", "weather": "light rain"}}]
     assert turn.text == "It rains in Paris."
-''',
-}
-
-PLUGIN = {
-    "pyproject.toml": _PYPROJECT,
-    "README.md": """\
-# newel-{dashed}
-
-A plugin for newel. It adds a sentence to every instruction; `{package}/plugin.py` is the place to make it yours.
-
-    pip install -e '.[test]'
-    pytest
-    newel plugins why {name}
-
-A distribution sets it up: `settings: {{{name}: {{sentence: "Answer in French."}}}}`
-""",
-    "{package}/__init__.py": '"""A plugin for newel."""\n',
-    "{package}/plugin.py": '''\
-"""{name}: adds a sentence to the instruction of every agent."""
-
-from collections.abc import Mapping, Sequence
-
-from pydantic import BaseModel
-
-from newel_kernel import InvocationContext, LlmRequest, RequestProcessor, hookimpl
-
-
-class Settings(BaseModel, extra="forbid"):
-    """Settings of {name}."""
-
-    #: What is added to every instruction.
-    sentence: str = "Answer in one sentence."
-
-
-async def run(ctx: InvocationContext, request: LlmRequest) -> None:
-    """Append the sentence."""
-    request.append_instructions([ctx.composition.settings_of("{name}", Settings).sentence])
-
-
-@hookimpl
-def register_settings() -> type[BaseModel]:
-    """The class of the plugin's settings."""
-    return Settings
-
-
-@hookimpl
-def register_request_processors(settings: Mapping[str, BaseModel]) -> Sequence[RequestProcessor]:
-    """The processor `{name}`, right after the conversation."""
-    return [RequestProcessor(name="{name}", run=run, after=("contents",))]
-''',
-    "tests/test_plugin.py": '''\
-"""The plugin, installed (`pip install -e .`) and run with a scripted model."""
-
-from newel import Agent
-from newel.testing import Conversation, ScriptedModel
-from newel_compose import compose
-
-
-def test_it_takes_part() -> None:
-    records = {{record.name: record for record in compose("standard").plugins}}
-    assert records["{name}"].state == "enabled", records["{name}"].why
-    assert "{name}" in [step.name for step in compose("standard").request_chain]
-
-
-def test_the_model_is_told() -> None:
-    model = ScriptedModel("Hello.")
-    assert Conversation(Agent(name="a", model=model)).say("Hi").text == "Hello."
-    assert "Answer in one sentence." in str(model.requests[0].config.system_instruction)
 ''',
 }
 

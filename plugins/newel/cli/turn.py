@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
 from newel.cli.conversation import Conversation
+from newel.cli.terminal import origin_of
 from newel.cli.transcript import Transcript
 from newel.cli.waits import Waits
 from newel.events.text import one_line
@@ -109,6 +110,6 @@ async def show_events(events: AsyncGenerator[Event, None], show: Callable[[Event
         raise
     except NewelError as error:
         place = place_of(error) if error.__cause__ is not None else ""
-        raise RunFailedError(one_line(error) + place) from error
+        raise RunFailedError(one_line(error) + place + origin_of(error)) from error
     except Exception as error:
         raise RunFailedError(one_line(describe_error(error))) from error

@@ -23,18 +23,19 @@ class Deadline:
     A wait that the deadline interrupts is cancelled, and no wait begins after it: both raise DeadlineError.
     """
 
-    __slots__ = ("_before", "_clock", "_fired", "_loop", "_over", "_task", "end")
+    __slots__ = ("_before", "_clock", "_loop", "_over", "_task", "end")
 
     def __init__(self, seconds: float) -> None:
-        self._clock = clock = _clocks.get()
-        self._task: asyncio.Task[object] | None = None
-        self._over = self._fired = False
-        #: By the loop's clock.
         self._loop = loop = asyncio.get_running_loop()
+        self._clock = clock = _clocks.of(loop)
+        #: The task that waits.
+        self._task: asyncio.Task[object] | None = None
+        self._over = False
+        #: By the loop's clock.
         self.end = end = loop.time() + seconds
         clock.open.add(self)
         if end < clock.next:
-            clock.set(end)
+            clock.set(end, loop)
 
     def __enter__(self) -> None:
         if self._over:
@@ -47,9 +48,8 @@ class Deadline:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         task, self._task = self._task, None
-        if not self._fired or task is None:
-            return
-        self._fired = False
+        if not self._over or task is None:
+            return  # else it has passed during this wait, and has cancelled it
         ours_alone = task.uncancel() <= self._before  # whatever a model has done with the cancellation
         if ours_alone and isinstance(error, asyncio.CancelledError):
             raise DeadlineError from error
@@ -62,7 +62,6 @@ class Deadline:
         """End the wait, if there is one, and allow no other one."""
         self._over = True
         if self._task is not None:
-            self._fired = True
             self._task.cancel()
 
 
@@ -75,20 +74,20 @@ class _Clock:
         self.open: set[Deadline] = set()
         self.next = math.inf
 
-    def set(self, when: float) -> None:
+    def set(self, when: float, loop: asyncio.AbstractEventLoop) -> None:
         """Look at the deadlines at a time of the loop's clock; a timer for a later time stays, and finds less to do."""
         self.next = when
-        asyncio.get_running_loop().call_at(when, self._look)
+        loop.call_at(when, self._look, loop)
 
-    def _look(self) -> None:
-        now = asyncio.get_running_loop().time() + _RESOLUTION
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        now = loop.time() + _RESOLUTION
         if now < self.next:
             return  # a timer from before an earlier deadline was set
         over = [one for one in self.open if one.end <= now]
         self.open.difference_update(over)
         self.next = math.inf
         if self.open:
-            self.set(min(one.end for one in self.open))
+            self.set(min(one.end for one in self.open), loop)
         for one in over:
             one.expire()
 

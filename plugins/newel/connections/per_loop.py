@@ -48,7 +48,11 @@ class PerLoop(Generic[T]):
 
     def get(self) -> T:
         """The running loop's object."""
-        place = self._places.get(ref(get_running_loop()))
+        return self.of(get_running_loop())
+
+    def of(self, loop: AbstractEventLoop) -> T:
+        """The object of the running loop, which is `loop`."""
+        place = self._places.get(ref(loop))
         return place.object if place is not None else self._made()
 
     def peek(self) -> T | None:

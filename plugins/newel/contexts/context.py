@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
 
+from newel.contexts.generics import DepsOut
 from newel.contexts.readonly_context import ReadonlyContext
 from newel.contexts.stash_keys import ANSWERED, ASKING, CONFIGS, CONFIRMATIONS, SECRETS
 from newel_kernel import Context as KernelContext
@@ -23,6 +24,8 @@ __all__ = ["CallbackContext", "Context", "ToolContext"]
 
 
 S = TypeVar("S")
+#: A route (a bool, an int, a string), or several.
+Routes: TypeAlias = bool | int | str | Sequence[bool | int | str] | None
 
 #: Load with the first call that asks for an input.
 _input_request = deferred("newel.contexts.tool_input", "input_request")
@@ -36,7 +39,7 @@ class _Where(TypedDict):
     session_id: str
 
 
-class Context(KernelContext, ReadonlyContext):
+class Context(KernelContext, ReadonlyContext[DepsOut]):
     """The context of a callback or a tool call: state, actions, artifacts, memory, and questions to the user."""
 
     __slots__ = ("tool_confirmation",)
@@ -58,6 +61,16 @@ class Context(KernelContext, ReadonlyContext):
     def get_invocation_context(self) -> InvocationContext:
         """The invocation behind this context."""
         return self._invocation_context
+
+    @property
+    def route(self) -> Routes:
+        """The route of this call's event: which edges of a graph follow it, or which loop an escalation ends."""
+        route: Routes = self.actions.route
+        return route
+
+    @route.setter
+    def route(self, value: Routes) -> None:
+        self.actions.route = value
 
     @property
     def idempotency_key(self) -> str:

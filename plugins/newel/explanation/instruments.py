@@ -127,7 +127,8 @@ def _closed(recorder: Recorder, *, callback_context: Context, llm_request: LlmRe
 
 def _asking(recorder: Recorder, ask: ModelCall | None, call: ModelCall) -> ModelCall:
     def asking(model: BaseLlm, request: LlmRequest, stream: bool) -> AsyncGenerator[LlmResponse, None]:
-        recorder.call(request)
-        return (ask or call)(model, request, stream)
+        recording = recorder.call(request, model)
+        answers = (ask or call)(model, request, stream)
+        return answers if recording is None else recording.noted(answers)
 
     return asking

@@ -137,6 +137,7 @@ FIELDS: dict[str, FieldKind] = {
     "instruction": _TEXT,
     "model": _MODEL,
     "output_schema": _SCHEMA,
+    "deps_type": _SCHEMA,
     "planner": FieldKind(reader_of(Planner), "planner"),
     "state_schema": _SCHEMA,
     "static_instruction": FieldKind(read_content, "content"),

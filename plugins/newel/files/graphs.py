@@ -15,7 +15,7 @@ from newel.files.compilation import Factory, Place, kind_of
 from newel.files.document import unknown_key
 from newel.files.names import call
 from newel.files.nodes import DEFAULT, START, Node, read_node
-from newel_kernel import did_you_mean
+from newel_kernel import Json, did_you_mean
 
 _ENDS = {"from": "from", "from_node": "from", "to": "to", "to_node": "to", "route": "route"}
 #: The keys that make a mapping in a chain a node, if it could be a map of routes.
@@ -164,8 +164,8 @@ def _is_node(value: Mapping[object, object]) -> bool:
 
 
 def _make_edge(place: Place, before: Factory, after: Factory, route: object) -> object:
-    from_node, to_node = before(), after()
-    return call(place, "edge", lambda: workflow.Edge(from_node=from_node, to_node=to_node, route=route))
+    ends: Json = {"from_node": before(), "to_node": after(), "route": route}
+    return call(place, "edge", lambda: workflow.Edge(**ends))
 
 
 def _route(key: object) -> object:

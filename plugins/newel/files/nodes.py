@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field, replace
 
 from newel import workflow
@@ -11,7 +11,7 @@ from newel.files.compilation import SUFFIXES, Factory, Place, kind_of
 from newel.files.document import unknown_key
 from newel.files.names import call, describe, plan_file, read_code
 from newel.files.tools import read_tool
-from newel_kernel import Json
+from newel_kernel import BaseTool, Json
 
 START = "START"
 DEFAULT = ("DEFAULT", "DEFAULT_ROUTE", "__DEFAULT__")
@@ -50,9 +50,10 @@ class Node:
         if self.joins:
             return workflow.JoinNode(name=str(self.name), **options)
         subject = self.subject()
-        if not isinstance(subject, workflow.BaseNode) and callable(subject):
+        if not isinstance(subject, (workflow.BaseNode, BaseTool)) and callable(subject):
             options["name"] = self.name
-        return workflow.node(subject, **options) if options else subject
+        make: Callable[..., object] = workflow.node
+        return make(subject, **options) if options else subject
 
 
 def read_node(place: Place, name: str | None) -> Node:

@@ -100,7 +100,7 @@ class ModelPlan:
 
     def _check_data(self, places: Iterable[str], data: Mapping[str, object]) -> None:
         """Report the problems that the class's validation finds in the data, and missing fields."""
-        own = self._kind.__init__ is not BaseModel.__init__  # it may fill in what is missing
+        own = not hasattr(self._kind.__init__, "__pydantic_base_init__")  # it may fill in what is missing
         if own and not _takes_fields(self._kind):
             return
         faults: list[tuple[Steps, str]] = []

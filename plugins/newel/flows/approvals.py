@@ -18,7 +18,7 @@ from newel.questions.answers import Answer, open_answers, result_event, run_agai
 from newel.questions.awaiting import WAITING
 from newel.questions.confirmation import ConfirmationAnswer, UnusableAnswerError, read_answer
 from newel.questions.names import CONFIRMATION_CALL, INPUT_CALL
-from newel.questions.precedence import TAKEN_UP, overtaken, refusal, stored_log
+from newel.questions.precedence import BEGUN, TAKEN_UP, never_began, overtaken, refusal, stored_log
 from newel.questions.question import KEPT, Kind
 from newel.questions.requests import approval_request, request_event, tool_input_request
 from newel.questions.values import answer_value
@@ -75,12 +75,12 @@ async def act_on_answers(ctx: InvocationContext) -> list[Event]:
     """Run what the user has approved, and refuse what does not fit."""
     events = await _mended(ctx) if ctx.resumed else []
     if _open_answers(ctx, Log(ctx.session.events)):
-        verdicts = _Verdicts(await tools_of(ctx))
         log = await stored_log(ctx)
+        verdicts = _Verdicts(ctx, log, await tools_of(ctx))
         for answer in _open_answers(ctx, log):
             verdicts.add(answer)
         events += [refusal(ctx, question, question.id) for question in overtaken(ctx, log)]
-        events += await verdicts.carry_out(ctx)
+        events += await verdicts.carry_out()
     return events
 
 
@@ -102,7 +102,9 @@ def _ask_to_repeat(ctx: InvocationContext, calls: Sequence[FunctionCall]) -> lis
 class _Verdicts:
     """The calls that the answers of one message let go ahead, and those that they do not."""
 
-    def __init__(self, tools: Mapping[str, BaseTool]) -> None:
+    def __init__(self, ctx: InvocationContext, log: Log, tools: Mapping[str, BaseTool]) -> None:
+        self._ctx = ctx
+        self._log = log
         self._tools = tools
         self._calls: dict[str, FunctionCall] = {}
         self._requests: dict[str, str] = {}
@@ -137,7 +139,7 @@ class _Verdicts:
             self._refused.append((call, {"error": NOT_REPEATED}))
         elif verdict.confirmed and (problem := why_not_again(answer.question)) is not None:
             self._refused.append((call, {"error": problem}))
-        elif verdict.confirmed and not answer.new and happens_once(call, self._tools):
+        elif verdict.confirmed and self._may_have_begun(answer, call):
             self._doubtful[call_id] = call  # approved before, by a run that may have crashed or may still go on
         else:
             self._calls[call_id] = call
@@ -151,7 +153,7 @@ class _Verdicts:
     def _add_input(self, answer: Answer, call: FunctionCall) -> None:
         """Let the call run again with the input that the user gave, under the approval that it had."""
         question, call_id = answer.question, str(call.id)
-        if not answer.new and happens_once(call, self._tools):
+        if self._may_have_begun(answer, call):
             self._doubtful[call_id] = call
             return
         value = answer_value(question.id, answer.response.response or {}, question.schema)
@@ -161,11 +163,18 @@ class _Verdicts:
         if (confirmation := question.confirmation) is not None:
             self._confirmations[call_id] = confirmation
 
-    async def carry_out(self, ctx: InvocationContext) -> list[Event]:
+    def _may_have_begun(self, answer: Answer, call: FunctionCall) -> bool:
+        """Whether an earlier run may have begun the call, which must not happen twice."""
+        once = not answer.new and happens_once(call, self._tools)
+        return once and not never_began(self._ctx, self._log, answer.question)
+
+    async def carry_out(self) -> list[Event]:
         """Run what is approved (or rejected by the tool itself); return the events of all that has a result now."""
+        ctx = self._ctx
         events = [result_event(ctx, self._refused)] if self._refused else []
         if self._doubtful:
             events += _ask_to_repeat(ctx, list(self._doubtful.values()))
+        ctx.stash[BEGUN].update(self._requests.values())
         again = await run_again(ctx, list(self._calls.values()), self._tools, self._confirmations, self._answered)
         for event in again:
             self._note_edits(event)

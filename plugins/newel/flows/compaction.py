@@ -6,12 +6,13 @@ is an event of the session that callers do not see; the events that it stands fo
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from pydantic import BaseModel
 
-from newel import apps
+from newel import apps, budgets
 from newel.flows.compaction_window import Covered, older, surplus, window
 from newel.flows.retained import RETAINS, TAKES_IN
 from newel_kernel import (
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     ChooseModel: TypeAlias = Callable[[InvocationContext], BaseLlm]
 
 _COMPACTED = Key[bool]("compaction is done")
+#: Agents in parallel would each pay for a summary of the same events: the second looks once the first has one.
+_COMPACTING = Key[asyncio.Lock]("an agent compacts", asyncio.Lock)
 
 
 class Settings(BaseModel, extra="forbid", defer_build=True):
@@ -56,9 +59,10 @@ class _Step:
         if config is None or config.token_threshold is None or ctx.opening is not None:  # not this conversation
             return
         turn = ctx.invocation_id if self._keep_turn else None
-        if (event := await _compacted_surplus(ctx, config, ctx.agent.name, turn)) is not None:
-            ctx.stash[_COMPACTED] = True
-            await ctx.session_service.append_event(ctx.session, event)
+        async with ctx.stash[_COMPACTING]:
+            if (event := await _compacted_surplus(ctx, config, ctx.agent.name, turn)) is not None:
+                ctx.stash[_COMPACTED] = True
+                await ctx.session_service.append_event(ctx.session, event)
 
     def close(self, ctx: InvocationContext, error: BaseException | None) -> Awaitable[list[Event] | None] | None:
         """Compact after an invocation that finished."""
@@ -79,6 +83,11 @@ async def summary_of(ctx: InvocationContext, keep: int) -> Event | None:
     return await _summarize(ctx, _config(ctx), older(ctx.session.events, keep, ""))
 
 
+async def summary_in_turn(ctx: InvocationContext, keep: int) -> Event | None:
+    """A summary of the session amid a turn, except its last `keep` events and what the turn needs."""
+    return await _summarize(ctx, _config(ctx), older(ctx.session.events, keep, ctx.invocation_id))
+
+
 def _config(ctx: InvocationContext) -> EventsCompactionConfig | None:
     return getattr(ctx.app, "events_compaction_config", None)
 
@@ -93,7 +102,8 @@ async def _summarize(ctx: InvocationContext, config: EventsCompactionConfig | No
     """The summary of what is covered; None if there is nothing, or the summarizer has no answer."""
     if not covered.events:
         return None
-    event = await _summarizer(ctx, config).maybe_summarize_events(events=[*covered.events])
+    with budgets.paid_by(ctx):
+        event = await _summarizer(ctx, config).maybe_summarize_events(events=[*covered.events])
     marks = {key: [*ids] for key, ids in ((RETAINS, covered.retained), (TAKES_IN, covered.taken)) if ids}
     if event is not None and marks:
         event.custom_metadata = {**(event.custom_metadata or {}), **marks}

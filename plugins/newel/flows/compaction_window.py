@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from newel.flows.exchanges import Exchange, exchanges, with_responses_to, without_responses_to
 from newel.flows.history import assemble
 from newel.flows.retained import NOTHING, Retained, newest_message, retained_by, taken_in_by, under_way
+from newel.models.token_estimates import words_of
 from newel_kernel import Event, EventCompaction, Log
 
 if TYPE_CHECKING:
@@ -221,5 +222,5 @@ def _prompt_tokens(events: Sequence[Event], agent_name: str, branch: str | None)
         if event.usage_metadata is not None and event.usage_metadata.prompt_token_count is not None:
             return event.usage_metadata.prompt_token_count
     contents = [event.content for event in assemble(events, agent_name, branch) if event.content is not None]
-    characters = sum(len(part.text) for content in contents for part in content.parts or () if part.text)
+    characters = sum(len(words_of(part) or "") for content in contents for part in content.parts or ())
     return characters // _CHARACTERS_PER_TOKEN or None

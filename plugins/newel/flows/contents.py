@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from newel.agents.opening import Opening
+from newel.agents.opening import Opening, mode_of
 from newel.flows import live_history
 from newel.flows.history import History, Reading, assemble, outgoing
 from newel.flows.llm_agents import LlmContext, agent_processor
 from newel.flows.rearrangement import answered_ids, call_ids
 from newel.flows.visibility import is_from_other_agent, is_visible
+from newel.models.wire.cache_marks import CONTINUES
 from newel.turns.steering import is_steering, note
 from newel_kernel import Event, InvocationContext, Key, LlmRequest, RequestProcessor, hookimpl
 from newel_types import Content, SharedContents
@@ -50,10 +51,12 @@ def processor(reading: Reading) -> Callable[[LlmAgent], RequestStep]:
             added = list.copy(request.contents)
             if ctx.opening is not None:
                 contents = _opened(ctx, ctx.opening, reading)
+                if not agent.tools and mode_of(ctx) == "single_turn":
+                    request.stash[CONTINUES] = False
             elif not whole:
                 contents = SharedContents(_current_turn(ctx, ctx.session.events, reading, untold))
             elif ctx.mode is None:
-                history = _history(ctx, name, reading)
+                history = history_of(ctx, name, reading)
                 contents = SharedContents(history.update(ctx.session.events))
                 if history.untold:
                     untold = [*history.untold.values()]
@@ -82,7 +85,8 @@ def reading_of(own: Settings) -> Reading:
     return Reading(fence=own.fence_quotations, asked_only=own.asked_answers_only, keep_meanwhile=own.keep_meanwhile)
 
 
-def _history(ctx: InvocationContext, name: str, reading: Reading) -> History:
+def history_of(ctx: InvocationContext, name: str, reading: Reading) -> History:
+    """What the agent of this name sees of the session, on the branch and in the scope of the context."""
     by_view = ctx.session.stash[_HISTORIES]
     key = (name, ctx.branch, ctx.isolation_scope, reading)
     history = by_view.get(key)

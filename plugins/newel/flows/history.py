@@ -6,11 +6,13 @@ response that does not follow its call, a transcription) start a new epoch: ever
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from newel.contexts.call_ids import OURS
 from newel.flows import rearrangement
+from newel.flows.context_budget.edits import EDITS, Edit, Target, edited, edits_of, is_of_view
 from newel.flows.summaries import compacted
 from newel.flows.visibility import as_quotation, is_from_other_agent, is_visible
 from newel.questions.names import HIDDEN
@@ -43,12 +45,15 @@ class History:
         "_branch",
         "_calls",
         "_contents",
+        "_edited",
         "_epoch",
         "_marks",
         "_past",
         "_reading",
         "_scope",
         "_settled",
+        "_whole",
+        "edits",
         "untold",
     )
 
@@ -68,21 +73,23 @@ class History:
         self._calls: Ids = ()
         #: Events before this index were built as a whole.
         self._epoch = 0
+        #: Those that have contents, in the order of the contents.
+        self._whole: list[Event] = []
         #: Whether the next event may simply be appended.
         self._settled = True
+        #: What stands in place of results, and by the place of its content, each event of results that was edited.
+        self.edits: dict[Target, Edit] = {}
+        self._edited: dict[int, Event] = {}
         #: Messages that came in while a run was under way, and that are not told yet, by the event's id.
         self.untold: dict[str, Event] = {}
 
     def update(self, events: Sequence[Event]) -> list[Content]:
         """The contents for `events`: a list of frozen contents that is not to be changed."""
         past = self._past
-        position = len(past)
-        if position > len(events) or (position and events[position - 1] is not past[-1]):
+        if past and (len(past) > len(events) or events[len(past) - 1] is not past[-1]):
             self._roll_back(events)
             past = self._past
-            position = len(past)
-        for index in range(position, len(events)):
-            event = events[index]
+        for event in events[len(past) :]:
             if not self._settled or not (self._append_plain(event) or self._append_any(event)):
                 self._rebuild(events)
                 break
@@ -95,7 +102,7 @@ class History:
         count = min(len(self._past), len(events))
         while count > self._epoch and events[count - 1] is not self._past[count - 1]:
             count -= 1  # cut off, and continued with other events
-        plain = self._settled and not any(map(_concerns_steering, self._past[count:]))
+        plain = self._settled and not any(map(_concerns_others, self._past[count:]))
         if self._epoch <= count and count and plain and events[count - 1] is self._past[count - 1]:
             del self._past[count:], self._marks[count:]
             del self._contents[self._marks[-1] :]
@@ -106,10 +113,9 @@ class History:
     def _append_plain(self, event: Event) -> bool:
         """Take the usual event (one part, said by the user or the agent itself) in one look; False: look closer."""
         content = event.content
-        parts = content.parts if content is not None else None
         if (
             content is None
-            or not parts
+            or not (parts := content.parts)
             or len(parts) != 1
             or not content.role
             or (event.author != self._agent and event.author != "user")
@@ -148,7 +154,7 @@ class History:
             return False
         if event.content is None and (event.input_transcription or event.output_transcription):
             return False
-        if event.custom_metadata is not None and self._reading.keep_meanwhile and self._steers(event):
+        if event.custom_metadata is not None and self._concerns_others(event):
             return True
         if not is_visible(event, self._branch, self._scope):
             return True
@@ -166,6 +172,16 @@ class History:
             self._contents.append(outgoing(event.content))
         return True
 
+    def _concerns_others(self, event: Event) -> bool:
+        """Take an event that says something about other events; False for any other event."""
+        if self._reading.keep_meanwhile and self._steers(event):
+            return True
+        if EDITS not in (event.custom_metadata or {}):
+            return False
+        if is_of_view(event, self._agent, self._branch, self._scope):
+            self._edit(edits_of(event))
+        return True
+
     def _steers(self, event: Event) -> bool:
         """Hold a message back until it is told, and append what a note tells; False for any other event."""
         if is_steering(event):
@@ -179,16 +195,70 @@ class History:
             self._calls = ()
         return bool(ids)
 
+    def _edit(self, edits: Sequence[Edit]) -> None:
+        """Show these results in another form; a result that is not shown any more is left out."""
+        targets: dict[str, dict[str | None, Edit]] = {}
+        for edit in edits:
+            targets.setdefault(edit.target[0], {})[edit.target[1]] = edit
+        for event_id, index in self._places(targets).items():
+            results = self.source(index)
+            if results is None or set(rearrangement.answered_ids(results)).isdisjoint(targets[event_id]):
+                continue
+            responses = {id_: edit.response for id_, edit in targets[event_id].items()}
+            self._edited[index] = results = edited(results, responses)
+            assert results.content is not None  # it has results
+            self._contents[index] = outgoing(results.content)
+            self.edits.update({edit.target: edit for edit in targets[event_id].values()})
+
+    def _places(self, calls: Mapping[str, object]) -> dict[str, int]:
+        """By the ids of events of calls, the places of the contents behind theirs."""
+        found: dict[str, int] = {}
+        for position in range(len(self._past) - 1, self._epoch - 1, -1):
+            if len(found) == len(calls):
+                return found
+            if self._past[position].id in calls:
+                found.setdefault(self._past[position].id, self._marks[position])
+        for index in range(len(self._whole) - 1, -1, -1):
+            if self._whole[index].id in calls and rearrangement.call_ids(self._whole[index]):
+                found.setdefault(self._whole[index].id, index + 1)
+        return found
+
+    @property
+    def epoch(self) -> int:
+        """How many events were built as a whole; each of the others only added to the end."""
+        return self._epoch
+
+    @property
+    def ends(self) -> Sequence[int]:
+        """By the position of an event, how many contents there are up to it."""
+        return self._marks
+
+    def source(self, index: int) -> Event | None:
+        """The event whose content stands at this place; None if it is a message that a note tells."""
+        if index in self._edited:
+            return self._edited[index]
+        if index < len(self._whole):
+            return self._whole[index]
+        if index >= len(self._contents):
+            return None
+        position = bisect_left(self._marks, index + 1, lo=self._epoch)
+        event = self._past[position]
+        return event if event.content is not None else None
+
     def _rebuild(self, events: Sequence[Event]) -> None:
         self._reset()
         untold: list[Event] = []
         whole = assemble(events, self._agent, self._branch, self._scope, self._reading, untold)
         self.untold = {event.id: event for event in untold}
-        self._contents = [outgoing(event.content) for event in whole if event.content is not None]
+        self._whole = [event for event in whole if event.content is not None]
+        self._contents = [outgoing(event.content) for event in self._whole if event.content is not None]
         self._past = list(events)
         self._marks = [len(self._contents)] * len(self._past)
         self._epoch = len(self._past)
         self._calls = tuple(rearrangement.call_ids(whole[-1])) if whole else ()
+        for event in Log(events).standing():
+            if event.custom_metadata is not None and is_of_view(event, self._agent, self._branch, self._scope):
+                self._edit(edits_of(event))
         last = events[-1] if events else None
         # What a late response or a transcription did to the end depends on what comes next.
         self._settled = last is None or not (
@@ -196,8 +266,10 @@ class History:
         )
 
 
-def _concerns_steering(event: Event) -> bool:
-    return event.custom_metadata is not None and (is_steering(event) or bool(told_by(event)))
+def _concerns_others(event: Event) -> bool:
+    """Whether an event says something about the contents of other events."""
+    metadata = event.custom_metadata
+    return metadata is not None and (EDITS in metadata or is_steering(event) or bool(told_by(event)))
 
 
 def _same(answered: list[str | None], calls: Ids) -> bool:
@@ -284,10 +356,8 @@ def outgoing(content: Content) -> Content:
     Specified in docs/reference/behaviour.md#call-ids.
     """
     for part in content.parts or ():
-        call, response = part.function_call, part.function_response
-        if (call is not None and call.id and call.id.startswith(OURS)) or (
-            response is not None and response.id and response.id.startswith(OURS)
-        ):
+        exchanged: FunctionCall | FunctionResponse | None = part.function_call or part.function_response
+        if exchanged is not None and exchanged.id and exchanged.id.startswith(OURS):
             return freeze(Content(role=content.role, parts=[_without_own_id(p) for p in content.parts or ()]))
     return content if content.__class__ is FrozenContent else freeze(thaw(content))
 

@@ -14,7 +14,7 @@ from newel.flows.llm_agents import LlmContext, request_processor
 from newel.flows.templates import fill
 from newel.models.references import append_content
 from newel_kernel import HookSignatureError, InvocationContext, LlmRequest, RequestProcessor, hookimpl
-from newel_types import Content, UserContent, as_plain
+from newel_types import Content, UserContent, as_plain, made_at
 
 if TYPE_CHECKING:
     from newel.agents.llm_agent import LlmAgent
@@ -45,7 +45,8 @@ async def _resolved(instruction: object, ctx: InvocationContext) -> str:
             return await fill(instruction, ctx, literal_doubles=settings.literal_double_braces)
         except (KeyError, ValueError) as error:
             hint = "write {name?} for what may be missing"
-            error.add_note(f"in the instruction of the agent {ctx.agent.name!r}; {hint}")
+            made = made_at(ctx.agent.name, type(ctx.agent).__name__, "Agent")
+            error.add_note(f"in the instruction of the agent {ctx.agent.name!r}{made}; {hint}")
             raise
     text = cast("Provider", instruction)(ReadonlyContext(ctx))
     text = await text if inspect.isawaitable(text) else text

@@ -113,6 +113,6 @@ def as_quotation(event: Event, *, fence: bool = False) -> Content | None:
 
 def _fenced(text: str) -> str:
     """`text` between two lines of backticks, more of them than stand in a row anywhere in it."""
-    longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
+    longest = max(map(len, _BACKTICKS.findall(text)), default=0) if "`" in text else 0
     mark = "`" * max(longest + 1, 3)
     return f"{mark}\n{text}\n{mark}\n"

@@ -40,6 +40,7 @@ class McpTool(BaseTool):
     """Calls one tool of a server. A call that may have had an effect is not repeated, unless `effect` allows it."""
 
     effect = Effect.AT_MOST_ONCE
+    telemetry_type = "extension"
     #: In a streamed run it tells how far it is.
     __newel_reports__ = True
     #: The policy `tool_timeout` leaves the time to the connection, which counts from the last progress.

@@ -35,6 +35,7 @@ from newel.mcp_server.offers import AgentOffer, Offer, ToolOffer
 from newel.mcp_server.results import failed
 from newel.mcp_server.single_calls import HiddenErrors, caller_of
 from newel.runners import Runner
+from newel.runs import RunRefusedError
 from newel.version import VERSION
 from newel_kernel import BaseAgent, ConfigurationError, did_you_mean
 
@@ -166,6 +167,8 @@ class AgentServer:
             return required.result
         except (RunFailedError, UnfitAnswerError) as error:
             return failed(str(error))
+        except RunRefusedError as error:
+            return failed(str(error))
         except SessionBusyError:
             return failed("the session has a run under way: call again once it has ended")
         except Exception as error:  # noqa: BLE001 - the boundary of a request
@@ -189,7 +192,7 @@ def to_mcp_server(
         raise ConfigurationError("to_mcp_server takes an agent, or a runner=, or a runner= of that agent")
     if runner is None:
         assert agent is not None
-        runner = Runner(agent=agent, app_name=agent.name, artifact_service=InMemoryArtifactService())
+        runner = Runner(node=agent, app_name=agent.name, artifact_service=InMemoryArtifactService())
     return AgentServer(runner, name=name, instructions=instructions, tools=tools, state_key=state_key)
 
 
@@ -197,7 +200,7 @@ def _over(runner: Runner, agent: BaseAgent) -> Runner:
     """A runner of `agent` over the stores and plugins of another one."""
     return Runner(
         app_name=runner.app_name,
-        agent=agent,
+        node=agent,
         plugins=[HiddenErrors()],
         composition=runner.composition,
         session_service=runner.session_service,

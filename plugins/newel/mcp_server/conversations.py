@@ -35,7 +35,8 @@ class Conversation:
     session_id: str = field(default_factory=lambda: f"{_OWN}{seam.new_session_id()}")
 
     async def create(self) -> None:
-        """Create the session."""
+        """Create the session, if a run may begin in it."""
+        self.runner.runs.admit()
         await self.runner.session_service.create_session(
             app_name=self.runner.app_name, user_id=self.user_id, session_id=self.session_id
         )

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
-from newel.server.calls import Call
-from newel.server.refusals import Refusal
-from newel_kernel import Key, seam
+from newel.server.calls import Call, endpoint
+from newel.server.refusals import JSON, Refusal
+from newel_kernel import Json, Key, seam
 from newel_types import deferred
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Where a request says who calls.
 _CALLER = "newel.caller"
+#: The statuses of MCP's own errors.
+_ERRORS = (400, 404, 406, 409)
 # The SDK is imported with the first request: few servers are asked for MCP, and some do not have it.
 _agent_server = deferred("newel.mcp_server.agent_server", "AgentServer")
 _SERVERS: Key[dict[str, Mounted]] = Key("mcp_servers")
@@ -68,8 +70,11 @@ class _Handed(Response):
         await self._serve({**scope, _CALLER: self._user}, receive, send)  # type: ignore[misc]
 
 
+@endpoint(others=dict.fromkeys(_ERRORS, Json))
 async def mcp(call: Call) -> object:
     """The app as an MCP server: its agent as a tool."""
+    if call.request.method == "POST" and not call.request.headers.get("content-type", "").startswith(JSON):
+        raise Refusal(415, "send application/json")
     name = call.path["app_name"]
     servers = call.server.stash.setdefault(_SERVERS, {})
     if name not in servers:

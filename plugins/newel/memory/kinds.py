@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from newel_compose import Backend, Factory
@@ -16,6 +16,7 @@ class MemoryBackend(Backend["BaseMemoryService"]):
     """Opens a memory service from a URI of the scheme `name`."""
 
     service: ClassVar[str] = "memory"
+    packages: ClassVar[Mapping[str, str]] = dict.fromkeys(("postgresql", "postgres"), "newel-postgres")
 
 
 class EmbedderFactory(Factory):

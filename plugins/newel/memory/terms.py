@@ -36,7 +36,17 @@ _SEPARATORS = _Separators()
 
 def indexed(owner: int, text: str) -> str:
     """The text as the index has it."""
-    return " ".join(f"{owner}{_MARK}{term}" for word in _words(text) for term in _all_terms(word))
+    return " ".join(owned(owner, term) for term in all_terms(text))
+
+
+def all_terms(text: str) -> Iterator[str]:
+    """The terms by which a text is found, in its order, as they are written."""
+    return (term for word in _words(text) for term in _all_terms(word))
+
+
+def owned(owner: int, term: str) -> str:
+    """The term as the index has it: under its owner's number."""
+    return f"{owner}{_MARK}{term}"
 
 
 def queries(owner: int, text: str, most: int) -> list[str]:
@@ -44,7 +54,7 @@ def queries(owner: int, text: str, most: int) -> list[str]:
     result: dict[str, None] = {}
     for word in _words(text):
         for term, is_prefix in _terms_of(word):
-            result.setdefault(f'"{owner}{_MARK}{term}"' + "*" * is_prefix)
+            result.setdefault(f'"{owned(owner, term)}"' + "*" * is_prefix)
         if len(result) >= most:
             break
     return list(result)[:most]
@@ -52,7 +62,7 @@ def queries(owner: int, text: str, most: int) -> list[str]:
 
 def terms(text: str) -> frozenset[str]:
     """The terms of a text, folded as SQLite's tokenizer folds them."""
-    return frozenset(_folded(term) for word in _words(text) for term in _all_terms(word))
+    return frozenset(map(_folded, all_terms(text)))
 
 
 def sought(text: str) -> dict[str, bool]:

@@ -110,6 +110,25 @@ TABLE: tuple[Row, ...] = (
 FACTS: tuple[tuple[str, str, str, Any], ...] = (
     ("gemini", r"(.*/)?gemini-2\.5-.*", "least_cached_tokens", 2048),
     ("gemini", r"(.*/)?gemini-3.*", "least_cached_tokens", 4096),
+    ("anthropic", r"(.*/)?claude-(opus|fable|mythos)-([5-9]|\d\d)([-@].*)?", "least_cached_tokens", 512),
+    ("anthropic", r"(.*/)?claude-opus-4-7([-@].*)?", "least_cached_tokens", 2048),
+    ("anthropic", r"(.*/)?claude-(opus-4-[56]|haiku-4-5)([-@].*)?", "least_cached_tokens", 4096),
+    ("anthropic", r"(.*/)?claude-(3-5-haiku|3-haiku|haiku-3).*", "least_cached_tokens", 2048),
+    # The window: how many tokens a request and its answer can have.
+    ("anthropic", r"(.*/)?claude-.*", "context_tokens", 200_000),
+    ("gemini", r"(.*/)?gemini-.*", "context_tokens", 1_048_576),
+    ("openai", r"(.*/)?(gpt-4o|gpt-4-turbo).*", "context_tokens", 128_000),
+    ("openai", r"(.*/)?gpt-4\.1.*", "context_tokens", 1_047_576),
+    ("openai", r"(.*/)?o[134](-.*)?", "context_tokens", 200_000),
+    ("openai", r"(.*/)?gpt-([5-9]|\d\d).*", "context_tokens", 400_000),
+    # How many tokens an answer can have, with its thoughts.
+    ("anthropic", r"(.*/)?claude-.*", "output_tokens", 64_000),
+    ("anthropic", r"(.*/)?claude-(opus|fable|mythos)-(4-[6-9]|[5-9]|\d\d).*", "output_tokens", 128_000),
+    ("gemini", r"(.*/)?gemini-.*", "output_tokens", 65_536),
+    ("openai", r"(.*/)?(gpt-4o|gpt-4-turbo).*", "output_tokens", 16_384),
+    ("openai", r"(.*/)?gpt-4\.1.*", "output_tokens", 32_768),
+    ("openai", r"(.*/)?o[134](-.*)?", "output_tokens", 100_000),
+    ("openai", r"(.*/)?gpt-([5-9]|\d\d).*", "output_tokens", 128_000),
     # Each medium has a field of its own, and text comes as realtime input.
     ("gemini", r"(.*/)?gemini-(3|[4-9]|\d\d)(\.\d+)?-.*live.*", "realtime_fields", True),
     ("gemini", r"(.*/)?gemini-.*live-translate.*", "translates", True),

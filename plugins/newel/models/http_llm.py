@@ -12,6 +12,7 @@ from pydantic import Field, PrivateAttr, SecretStr
 from newel.models.json_schemas import json_schema
 from newel.models.openai.events import events
 from newel.models.remote import RemoteLlm, Responses
+from newel.models.wire.addresses import base_url_of
 from newel.models.wire.answer import Answer
 from newel.models.wire.clients import Client, Clients, http_client
 from newel.models.wire.instruction import texts_of
@@ -167,6 +168,7 @@ class HttpLlm(RemoteLlm):
         limits = self.limits_for(request)
         service = Service(self.provider, self.model_name(request), tuple(filter(None, [self._key()])))
         library = _http_library(service)
+        base_url_of(self.model, self.base_url)
         client = await self._client(library, service, limits)
         with service.translated():
             reading, body = self.reading(service, self._names), self.body(request, service)

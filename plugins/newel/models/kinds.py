@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
 
 import newel_compose
 from newel import models
+from newel.models.catalogue import ending
 from newel.models.overrides import Settings as OverrideSettings
 from newel.models.overrides import with_overrides
 from newel.models.registry import LLMRegistry
@@ -24,10 +26,13 @@ from newel_kernel import (
     Stage,
     did_you_mean,
     hookspec,
+    is_interrupt,
 )
 
 if TYPE_CHECKING:
     from newel.models.contract import BaseLlm
+
+logger = logging.getLogger(__name__)
 
 _MODELS = Key[dict[str, "BaseLlm"]]("models by address")
 
@@ -48,6 +53,14 @@ class ModelProvider(Stage):
     def phase(self) -> int:
         """Fallbacks come last."""
         return int(self.fallback)
+
+    def check(self) -> None:
+        """Raise a ValueError if a pattern is not a regular expression."""
+        for pattern in self.patterns:
+            try:
+                re.compile(pattern)
+            except (re.error, TypeError) as error:
+                raise ValueError(f"its pattern {pattern!r} is not a regular expression: {error}") from None
 
 
 #: What a policy does about an error.
@@ -136,6 +149,8 @@ def model_of(chains: Chains, address: str) -> BaseLlm:
     models = chains.stash.setdefault(_MODELS, {})
     if address not in models:
         resolved = address or default_model(chains)
+        if told := ending(resolved):
+            logger.warning("%s", told)
         registered = LLMRegistry.find(resolved)
         models[address] = registered(model=resolved) if registered else _create(chains, resolved)
     return models[address]
@@ -174,11 +189,21 @@ def _provider(chains: Chains, address: str) -> ModelProvider:
             f"write {' or '.join(repr(f'{p.name}:{address}') for p in claims)}"
         )
     schemes = [f"{name}:" for name in providers]
-    hint = did_you_mean(f"{scheme}:", schemes) or did_you_mean(address, providers)
+    hint = _respelt(address, providers) or did_you_mean(f"{scheme}:", schemes) or did_you_mean(address, providers)
     raise ModelError(
         f"unknown model {address!r}{hint} (providers: {', '.join(sorted(schemes)) or 'none'})"
         f"{chains.registry.why_missing(ModelProvider)}"
     )
+
+
+def _respelt(address: str, providers: Mapping[str, ModelProvider]) -> str:
+    """A hint at the address in the spelling of providers: in small letters, with a dash before the version."""
+    scheme, colon, name = address.lower().partition(":")
+    if colon:
+        return f"; did you mean {f'{scheme}:{name}'!r}?" if scheme in providers else ""
+    dashed = re.sub(r"^([a-z]+)[ _]?(\d)", r"\1-\2", scheme)
+    claimed = any(re.fullmatch(pattern, dashed) for one in providers.values() for pattern in one.patterns)
+    return f"; did you mean {dashed!r}?" if claimed else ""
 
 
 def _plugin(chains: Chains, provider: ModelProvider) -> str:
@@ -190,10 +215,24 @@ def _plugin(chains: Chains, provider: ModelProvider) -> str:
     return f"the plugin {owned.plugin!r} ({owned.source})"
 
 
+def _offered(name: str, default: Callable[[], str | None]) -> str | None:
+    """The address that a provider offers; one that fails offers none, and is named."""
+    try:
+        return default()
+    except NewelError:
+        raise
+    except BaseException as error:  # SystemExit, too: the code may be another package's
+        if is_interrupt(error):
+            raise
+        text = "newel: the model provider %r offers no default, because that failed: %s; disable or uninstall it"
+        logging.getLogger("newel.plugins").warning(text, name, newel_compose.describe_error(error))
+        return None
+
+
 def default_model(chains: Chains) -> str:
     """The address used if an agent names no model: the first that a provider offers, in the order of providers."""
     for provider in chains.registry.all(ModelProvider):
-        if provider.default is not None and (address := provider.default()):
+        if provider.default is not None and (address := _offered(provider.name, provider.default)):
             return address
     raise ModelError(f"no model is set and no provider offers a default{chains.registry.why_missing(ModelProvider)}")
 

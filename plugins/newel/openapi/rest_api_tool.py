@@ -47,6 +47,8 @@ class RestApiTool(BaseTool):
     pure, PUT and DELETE idempotent, all others at_most_once.
     """
 
+    telemetry_type = "extension"
+
     def __init__(
         self,
         name: str,

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from newel.agents.llm_agent import LlmAgent
 from newel.evaluation.judges.llm_as_judge import answer_text
 from newel.evaluation.judges.model_calls import ask, prompt
+from newel.models import catalogue
 from newel.optimization.agent_optimizer import AgentOptimizer
 from newel.optimization.data_types import AgentWithScores, OptimizerResult, UnstructuredSamplingResult
 from newel.optimization.sampler import ExampleSet, Sampler
@@ -37,7 +38,7 @@ class GEPARootAgentPromptOptimizerConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    optimizer_model: str = "gemini-2.5-flash"
+    optimizer_model: str = catalogue.GEMINI
     model_configuration: GenerateContentConfig = Field(default_factory=_thinking)
     #: The most examples that are evaluated, over all candidates.
     max_metric_calls: int = Field(default=100, ge=1)

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from newel.agents.llm_agent import LlmAgent
 from newel.evaluation.judges.llm_as_judge import answer_text
 from newel.evaluation.judges.model_calls import ask, prompt
+from newel.models import catalogue
 from newel.optimization.agent_optimizer import AgentOptimizer
 from newel.optimization.data_types import AgentWithScores, OptimizerResult, UnstructuredSamplingResult
 from newel.optimization.sampler import Sampler
@@ -32,7 +33,7 @@ class SimplePromptOptimizerConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    optimizer_model: str = "gemini-2.5-flash"
+    optimizer_model: str = catalogue.GEMINI
     model_configuration: GenerateContentConfig | None = None
     num_iterations: int = Field(default=10, ge=1)
     batch_size: int = Field(default=5, ge=1)

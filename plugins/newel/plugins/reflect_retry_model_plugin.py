@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 from typing import cast
 
+from newel.budgets import BudgetExceededError
 from newel.plugins.base_plugin import BasePlugin
 from newel_kernel import ConfigurationError, Context, LlmCallsLimitExceededError, LlmRequest, LlmResponse, ModelAgent
 
@@ -39,7 +40,7 @@ class ReflectAndRetryModelPlugin(BasePlugin):
         ctx = callback_context.get_invocation_context()
         agent = cast(ModelAgent, ctx.agent)
         for attempt in range(self.max_retries):
-            if isinstance(error, LlmCallsLimitExceededError):
+            if isinstance(error, (LlmCallsLimitExceededError, BudgetExceededError)):
                 return None
             if self.retry_on is not None and not self.retry_on(error):
                 return None

@@ -1,9 +1,13 @@
-"""failure_events: an invocation that fails leaves an error event, so that its session records what happened."""
+"""failure_events: an invocation that fails leaves an error event, so that its session records what happened.
+
+The event also says which of the user's answers the run had not used yet: what they allow has never begun.
+"""
 
 from __future__ import annotations
 
 from newel.contexts.stash_keys import SECRETS
 from newel.policies.tool_errors import message_of
+from newel.questions.precedence import NOT_BEGUN, unused_answers
 from newel_kernel import Epilogue, Event, FencedError, InvocationContext, hookimpl
 
 
@@ -15,12 +19,16 @@ async def record(ctx: InvocationContext, error: BaseException | None) -> list[Ev
     masked = error if secrets is None else secrets.mask_error(error)
     events = [e for e in ctx.session.events if e.invocation_id == ctx.invocation_id and e.author != "user"]
     failures = _failures(error)
-    if any(_is_of(event, one) for event in events for one in failures):
-        return None
     # By the last author in the conversation: the next message goes to the same agent as without the failure.
     author = next((event.author for event in reversed(events) if event.branch is None), ctx.agent.name)
-    message = message_of(masked)
-    return [Event(invocation_id=ctx.invocation_id, author=author, error_code=_code(error), error_message=message)]
+    event = Event(invocation_id=ctx.invocation_id, author=author)
+    if unused := unused_answers(ctx):
+        event.custom_metadata = {NOT_BEGUN: unused}
+    if not any(_is_of(one, failure) for one in events for failure in failures):
+        event.error_code, event.error_message = _code(error), message_of(masked)
+    elif not unused:
+        return None
+    return [event]
 
 
 def _failures(error: Exception) -> list[Exception]:

@@ -42,7 +42,7 @@ def limit_calls(response: LlmResponse, content: Content, most: int) -> None:
 
 def clean(most: int, ctx: InvocationContext, request: LlmRequest, response: LlmResponse) -> None:
     """Clean the texts and at most `most` calls of a response: a hostile one must not make the session unreadable."""
-    if response.error_message:
+    if response.sparse_values is not LlmResponse.no_sparse and response.error_message:
         response.error_message = clean_text(response.error_message)
     if (content := response.content) is None:
         return

@@ -26,7 +26,7 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
 
 def _limit(tool: BaseTool, settings: Settings) -> tuple[float, str]:
     """The seconds that a call of `tool` may take, and where the limit is set."""
-    if (seconds := settings.tools.get(tool.name)) is not None:
+    if settings.tools and (seconds := settings.tools.get(tool.name)) is not None:
         return seconds, "settings: tool_timeout.tools"
     own = getattr(tool, "timeout", None)  # a tool may mean something else by the name
     return (own, "the tool's timeout") if isinstance(own, (int, float)) else (settings.seconds, _SETTING)

@@ -19,6 +19,10 @@ from newel_types import Part
 
 #: In an event's `custom_metadata`: the ids of the requests whose calls ran and have no result yet.
 TAKEN_UP = "taken_up"
+#: In an event's `custom_metadata`: the ids of the events of answers whose run failed before it began what they allow.
+NOT_BEGUN = "not_begun"
+#: The ids of the requests whose calls this run has begun.
+BEGUN: Key[set[str]] = Key("begun calls", set)
 #: The events of the message with which this run of the invocation began.
 MESSAGES: Key[list[Event]] = Key("messages", list)
 #: The ids of the questions that the message answers too late; none of these answers is stored.
@@ -127,6 +131,30 @@ def may_act(ctx: InvocationContext, log: Log, first: Event, question: Question) 
     if work is None:
         return not _answered(ctx) or _is_alone(ctx)
     return work is not Work.RUNNING
+
+
+def unused_answers(ctx: InvocationContext) -> list[str]:
+    """The ids of the events of this run's answers that have let no call begin."""
+    begun = ctx.stash.get(BEGUN, None) or set[str]()
+    own = ctx.stash.get(MESSAGES, None) or ()
+    return [event.id for event in own if begun.isdisjoint(one.id or "" for one in event.get_function_responses())]
+
+
+def never_began(ctx: InvocationContext, log: Log, question: Question) -> bool:
+    """Whether it is certain that no run has begun the call that the question is about.
+
+    It is if every run that stored an answer to it noted that it failed before, and this run, which may fail without a
+    note, has stored an answer, too: so a later run finds one without a note.
+    """
+    events = [log.events[position] for position in answers(log, question.id)]
+    noted = {
+        id_
+        for event in log.events
+        if event.author != "user" and event.custom_metadata
+        for id_ in event.custom_metadata.get(NOT_BEGUN) or ()
+    }
+    own = [event for event in events if is_own(ctx, event)]
+    return bool(own) and all(event in own or event.id in noted for event in events)
 
 
 def left_to_others(ctx: InvocationContext, call_ids: Collection[str]) -> set[str]:

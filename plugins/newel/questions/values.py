@@ -81,12 +81,23 @@ def _fitted(value: object, schema: Schema, root: Schema, where: str, problems: l
     allowed = schema.get("enum")
     if allowed is not None and value not in allowed:
         problems.append(f"{where} is {value!r}, not one of {allowed}")
+    _check_bounds(value, schema, where, problems)
     if isinstance(value, dict) and schema.get("properties") is not None:
         return _object(value, schema, root, where, problems)
     if isinstance(value, list) and isinstance(schema.get("items"), Mapping):
         items = schema["items"]
         return [_fitted(entry, items, root, f"{where}[{i}]", problems) for i, entry in enumerate(value)]
     return value
+
+
+def _check_bounds(value: object, schema: Schema, where: str, problems: list[str]) -> None:
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return
+    if isinstance(low, int | float) and not value >= low:  # "not a number" is neither
+        problems.append(f"{where} is {value!r}, less than {low!r}")
+    if isinstance(high, int | float) and not value <= high:
+        problems.append(f"{where} is {value!r}, more than {high!r}")
 
 
 def _resolved(schema: Schema, root: Schema) -> Schema:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
-from newel_kernel import BaseAgent, ConfigurationError
+from newel_kernel import BaseAgent, ConfigurationError, did_you_mean, subtree
+from newel_types import caller_place
 
 #: Types whose values cannot be a store.
 _PLAIN = (str, bytes, int, float, list, tuple, dict, set, type)
@@ -20,7 +22,7 @@ def check_root(root: object) -> None:
         remedy = "give an app as Runner(app=...), or its root_agent"
     else:
         remedy = "give an agent, such as Agent(name='helper', model='...')"
-    raise ConfigurationError(f"the agent of a runner is {_text(root)}, which is not an agent; {remedy}")
+    raise ConfigurationError(f"the agent of a runner is {_text(root)}, which is not an agent; {remedy}{caller_place()}")
 
 
 def check_store(store: object, name: str) -> None:
@@ -28,20 +30,48 @@ def check_store(store: object, name: str) -> None:
     if isinstance(store, _PLAIN):
         remedy = f"an object of it: {store.__name__}(...)" if isinstance(store, type) else "an object"
         where = f"; a URI belongs in newel.yaml, under services: {name.removesuffix('_service')}"
-        raise ConfigurationError(f"{name} is {_text(store)}; give {remedy}{where if isinstance(store, str) else ''}")
+        raise ConfigurationError(
+            f"{name} is {_text(store)}; give {remedy}{where if isinstance(store, str) else ''}{caller_place()}"
+        )
 
 
 def listed_plugins(plugins: Sequence[object] | None) -> Sequence[object] | None:
     """`plugins`, if it is a list of plugins and not a single one; else a ConfigurationError."""
     if plugins is not None and (isinstance(plugins, str) or not hasattr(plugins, "__iter__")):
-        raise ConfigurationError(f"plugins is {_text(plugins)}; give a list of plugins: plugins=[...]")
+        raise ConfigurationError(f"plugins is {_text(plugins)}; give a list of plugins: plugins=[...]{caller_place()}")
     return plugins
+
+
+def deps_types(root: BaseAgent) -> Sequence[tuple[str, type]]:
+    """The agents of a tree that need deps, each with the type."""
+    found = [(one.name, getattr(one, "deps_type", None)) for one in subtree(root)]
+    return [(name, needed) for name, needed in found if needed is not None]
+
+
+def check_deps(needed: Sequence[tuple[str, type]], deps: object) -> None:
+    """Refuse deps that an agent cannot use."""
+    for name, kind in needed:
+        with suppress(TypeError):  # a protocol that cannot be checked
+            if not isinstance(deps, kind):
+                given = "none were given" if deps is None else f"not {_text(deps)}"
+                raise ConfigurationError(
+                    f"the agent {name!r} needs deps of the type {kind.__name__}, {given}: "
+                    f"pass deps={kind.__name__}(...) to the run{caller_place()}"
+                )
+
+
+def check_options(options: Iterable[str], known: Sequence[str]) -> None:
+    """Refuse options that `run` does not have."""
+    if wrong := [name for name in options if name not in known]:
+        hint = did_you_mean(wrong[0], known) or "; for the options of a run make a Runner and call its run_async"
+        raise ConfigurationError(f"run() has no option {wrong[0]!r}{hint}{caller_place()}")
 
 
 def check_message(message: object) -> None:
     """Refuse a value that cannot be a message; a dict and other objects are validated as a Content."""
     if isinstance(message, (bytes, int, float, set, type)):
-        raise ConfigurationError(f"the message is {_text(message)}; give a text, a Content, a Part or a list of parts")
+        remedy = "give a text, a Content, a Part or a list of parts"
+        raise ConfigurationError(f"the message is {_text(message)}; {remedy}{caller_place()}")
 
 
 def _text(value: object) -> str:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from newel import artifacts, memory, sessions
+from newel.contexts.generics import DepsIn, Out
 from newel.runners.runner import CLOSE_SECONDS, Runner
-from newel_kernel import BaseAgent
+
+if TYPE_CHECKING:
+    from newel.agents.base_agent import BaseAgent as TypedAgent
 
 
-class InMemoryRunner(Runner):
+class InMemoryRunner(Runner[DepsIn, Out]):
     """A Runner whose stores live in this process, and which creates missing sessions."""
 
     def __init__(
         self,
-        agent: BaseAgent | None = None,
+        agent: TypedAgent[DepsIn, Out] | None = None,
         *,
         node: Any = None,
         app_name: str | None = None,

@@ -10,19 +10,22 @@ from typing import TYPE_CHECKING, Any, Self
 
 import newel_compose
 from newel import artifacts, claims, live, runners, runs, sessions
+from newel.contexts.generics import DepsIn, OfAgent, Out
 from newel.contexts.invocation_context import InvocationContext, Resumability
 from newel.contexts.run_config import RunConfig, unset
-from newel.runners.arguments import check_root, listed_plugins
+from newel.runners.arguments import check_deps, check_root, deps_types, listed_plugins
 from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Event, Message, Session, check_tree, receive
 from newel_kernel import RunConfig as KernelRunConfig
 from newel_kernel import Runner as KernelRunner
-from newel_types import deferred
+from newel_types import caller_place, deferred
 
 if TYPE_CHECKING:
+    from newel.agents.base_agent import BaseAgent as TypedAgent
     from newel.apps.app import App
     from newel.artifacts.base_artifact_service import BaseArtifactService
     from newel.auth.credential_service.base_credential_service import BaseCredentialService
     from newel.memory.base_memory_service import BaseMemoryService
+    from newel.questions.question import Question
     from newel_compose import Composition
     from newel_types import Content
 
@@ -30,6 +33,10 @@ if TYPE_CHECKING:
 _as_agent = deferred("newel.workflow.root_run", "as_agent")
 _summary_of = deferred("newel.flows.compaction", "summary_of")
 _steering = deferred("newel.runners.steering", "Steering")
+_applying = deferred("newel.budgets.composing", "applying")
+_typed = deferred("newel.runners.outcome", "typed")
+_open_questions = deferred("newel.questions.given_answers", "open_in")
+_answering = deferred("newel.questions.given_answers", "answering")
 
 
 def as_root(node: Any) -> BaseAgent:
@@ -44,7 +51,7 @@ def as_root(node: Any) -> BaseAgent:
 CLOSE_SECONDS = 10.0
 
 
-class Runner(KernelRunner):
+class Runner(OfAgent[DepsIn, Out], KernelRunner):
     """Runs an agent, a graph node or an app against sessions.
 
     Give `agent` (or `node`) with `app_name`, or `app`. A service that is not given comes from the app, else from the
@@ -53,6 +60,7 @@ class Runner(KernelRunner):
     """
 
     default_config = staticmethod(unset)
+    _closed = False
     composition: Composition
     session_service: BaseSessionService
     artifact_service: BaseArtifactService | None
@@ -64,7 +72,7 @@ class Runner(KernelRunner):
         *,
         app: App | None = None,
         app_name: str | None = None,
-        agent: BaseAgent | None = None,
+        agent: TypedAgent[DepsIn, Out] | None = None,
         node: Any = None,
         plugins: Sequence[Any] | None = None,
         session_service: BaseSessionService | None = None,
@@ -76,9 +84,10 @@ class Runner(KernelRunner):
         distribution: str | None = None,
         composition: Composition | None = None,
     ) -> None:
-        root = agent if node is None else as_root(node)
+        root: Any = agent if node is None else as_root(node)
         if app is not None and (root is not None or plugins):
-            raise ConfigurationError("Runner takes either `app`, or `agent` with `app_name` and `plugins`; not both")
+            both = "Runner takes either `app`, or `agent` with `app_name` and `plugins`; not both"
+            raise ConfigurationError(f"{both}{caller_place()}")
         objects = list(listed_plugins(plugins) or (app.plugins if app is not None else ()) or ())
         base = composition if composition is not None else newel_compose.compose_once(distribution)
         composed = newel_compose.extend(base, objects)
@@ -98,6 +107,7 @@ class Runner(KernelRunner):
             auto_create_session=auto_create_session or getattr(app, "session_service", None) is not None,
         )
         check_tree(self.agent)
+        self._deps_types = deps_types(self.agent)
         self.plugins: list[object] = objects
         #: How long each toolset, plugin and background run may take to end, in seconds; `close` may be given another.
         self.plugin_close_timeout = plugin_close_timeout
@@ -117,18 +127,19 @@ class Runner(KernelRunner):
         if not isinstance(config, RunConfig):
             config = RunConfig(**dict(config))
         return InvocationContext(
-            session_service=self.session_service,
-            session=session,
-            agent=self.agent,
-            composition=self.composition,
-            run_config=config,
-            invocation_id=invocation_id,
-            user_content=content,
-            app=self.app,
-            artifact_service=self.artifact_service,
-            memory_service=self.memory_service,
-            credential_service=self.credential_service,
-            resumability_config=self.resumability_config,
+            self.session_service,
+            session,
+            self.agent,
+            _applying()(self.composition, self.app) if config.budgets else self.composition,
+            config,
+            invocation_id,
+            content,
+            self.artifact_service,
+            self.memory_service,
+            self.credential_service,
+            None,
+            self.app,
+            self.resumability_config,
         )
 
     def run_async(
@@ -142,21 +153,101 @@ class Runner(KernelRunner):
         run_config: KernelRunConfig | None = None,
         yield_user_message: bool = False,
         abort_signal: runs.AbortSignal | None = None,
+        deps: DepsIn | None = None,
     ) -> AsyncGenerator[Event, None]:
         """Run one invocation; yield its events, each committed before the agent continues.
 
         `new_message` starts a turn (a Content, text, or a tool's result that the agent waits for);
         `invocation_id` resumes one that was interrupted. Once `abort_signal` (such as an asyncio.Event) is set, the
-        run is cancelled, and the events end.
+        run is cancelled, and the events end. Tools, callbacks and instructions read `deps` as ``ctx.deps``; it is
+        never stored.
         """
         if new_message is None and invocation_id is None:
             raise ConfigurationError("run_async needs a `new_message` or the `invocation_id` of a run to resume")
-        message = Message(new_message, invocation_id, state_delta, yield_user_message)
+        message = self._message(new_message, invocation_id, state_delta, yield_user_message, deps)
         if self._steers and new_message is not None and invocation_id is None:
             events = self._steering(user_id, session_id, message, run_config)
         else:
             events = self.invoke(user_id, session_id, message, run_config)
         return events if abort_signal is None else runs.abortable(events, abort_signal)
+
+    def _message(
+        self, content: Any, invocation_id: str | None, state: dict[str, Any] | None, yielded: bool, deps: object
+    ) -> Message:
+        if self._closed:
+            raise ConfigurationError("this runner is closed: make another one, or close it when no more runs come")
+        if self._deps_types:
+            check_deps(self._deps_types, deps)
+        return Message(content, invocation_id, state, yielded, None, deps)
+
+    async def run_typed(
+        self,
+        *,
+        user_id: str,
+        session_id: str,
+        new_message: Any,
+        state_delta: dict[str, Any] | None = None,
+        run_config: KernelRunConfig | None = None,
+        deps: DepsIn | None = None,
+    ) -> Out:
+        """Run one invocation; return the final answer: a value of the agent's `output_schema`, or its text.
+
+        Raises NoAnswerError if there is none (the agent may wait: see `questions`), and OutputSchemaError if it does
+        not fit.
+        """
+        where: dict[str, Any] = {"user_id": user_id, "session_id": session_id, "new_message": new_message}
+        value: Out
+        async for value in _typed()(self, False, **where, state_delta=state_delta, run_config=run_config, deps=deps):
+            return value
+        raise AssertionError  # it gives a value, or raises
+
+    def stream_typed(
+        self,
+        *,
+        user_id: str,
+        session_id: str,
+        new_message: Any,
+        state_delta: dict[str, Any] | None = None,
+        run_config: KernelRunConfig | None = None,
+        deps: DepsIn | None = None,
+    ) -> AsyncGenerator[Out, None]:
+        """`run_typed` while the model writes: each value that the text so far makes, the final answer last.
+
+        A value comes once the text holds what the schema requires, and its texts may end early: give fields defaults
+        to see it sooner.
+        """
+        where: dict[str, Any] = {"user_id": user_id, "session_id": session_id, "new_message": new_message}
+        values: AsyncGenerator[Out, None] = _typed()(
+            self, True, **where, state_delta=state_delta, run_config=run_config, deps=deps
+        )
+        return values
+
+    async def questions(self, *, user_id: str, session_id: str) -> list[Question]:
+        """What waits for the user in a session, the oldest first: each has its `id`, `kind`, `name`, `args`, `hint`."""
+        found: list[Question] = _open_questions()(await self._stored(user_id, session_id))
+        return found
+
+    async def answer(
+        self,
+        question: Question | str,
+        answer: object,
+        *,
+        user_id: str,
+        session_id: str,
+        run_config: KernelRunConfig | None = None,
+        deps: DepsIn | None = None,
+    ) -> AsyncGenerator[Event, None]:
+        """Answer a question, or the one with that id, and yield the events of the run that goes on.
+
+        An approval takes True or False, an input the value that was asked for, a long-running call its result. Raises
+        ConfigurationError if nothing waits for it, or the answer does not fit: then nothing is stored.
+        """
+        waiting = await self.questions(user_id=user_id, session_id=session_id)
+        message = _answering()(waiting, question, answer)
+        where: dict[str, Any] = {"user_id": user_id, "session_id": session_id, "run_config": run_config}
+        async with aclosing(self.run_async(**where, new_message=message, deps=deps)) as events:
+            async for event in events:
+                yield event
 
     def steer(
         self,
@@ -167,6 +258,7 @@ class Runner(KernelRunner):
         state_delta: dict[str, Any] | None = None,
         run_config: KernelRunConfig | None = None,
         yield_user_message: bool = False,
+        deps: DepsIn | None = None,
     ) -> AsyncGenerator[Event, None]:
         """Say something to a session that a run may have; the message is stored at once.
 
@@ -174,7 +266,7 @@ class Runner(KernelRunner):
         If no run has the session, or it ends without another model call, the message gets a run of its own, and its
         events are yielded.
         """
-        message = Message(new_message, None, state_delta, yield_user_message)
+        message = self._message(new_message, None, state_delta, yield_user_message, deps)
         return self._steering(user_id, session_id, message, run_config)
 
     def _steering(
@@ -201,6 +293,7 @@ class Runner(KernelRunner):
         run_config: KernelRunConfig | None = None,
         yield_user_message: bool = False,
         steers: bool = False,
+        deps: DepsIn | None = None,
     ) -> runs.Run:
         """Start one invocation in the background, as `run_async` would run it; others follow it by its `events`.
 
@@ -209,8 +302,8 @@ class Runner(KernelRunner):
         """
         if steers and (new_message is None or invocation_id is not None):
             raise ConfigurationError("start(steers=True) needs a `new_message`, and no `invocation_id`")
-        message = Message(new_message, invocation_id, state_delta, yield_user_message)
         if steers:
+            message = self._message(new_message, None, state_delta, yield_user_message, deps)
             events = self._steering(user_id, session_id, message, run_config)
         else:
             events = self.run_async(
@@ -221,6 +314,7 @@ class Runner(KernelRunner):
                 state_delta=state_delta,
                 run_config=run_config,
                 yield_user_message=yield_user_message,
+                deps=deps,
             )
         return self.runs.start(events, user_id, session_id, partial(self._stored, user_id, session_id))
 
@@ -237,6 +331,7 @@ class Runner(KernelRunner):
         live_request_queue: Any = None,
         run_config: KernelRunConfig | None = None,
         session: Any = None,
+        deps: DepsIn | None = None,
     ) -> AsyncGenerator[Event, None]:
         """Run one invocation over a live connection; yield its events until the queue is closed or the service ends it.
 
@@ -251,7 +346,9 @@ class Runner(KernelRunner):
             raise ConfigurationError("run_live needs a `user_id` and a `session_id`")
         if live_request_queue is None:
             raise ConfigurationError("run_live needs a `live_request_queue`: pass newel.agents.LiveRequestQueue()")
-        return self.invoke(user_id, session_id, Message(mode=live.LiveMode(live_request_queue)), run_config)
+        message = self._message(None, None, None, False, deps)
+        message.mode = live.LiveMode(live_request_queue)
+        return self.invoke(user_id, session_id, message, run_config)
 
     def run(
         self,
@@ -261,6 +358,7 @@ class Runner(KernelRunner):
         new_message: Any,
         state_delta: dict[str, Any] | None = None,
         run_config: KernelRunConfig | None = None,
+        deps: DepsIn | None = None,
     ) -> Generator[Event, None, None]:
         """`run_async` for code without an event loop; closing the generator stops the run and waits for its end."""
         return runs.iterate(
@@ -270,6 +368,7 @@ class Runner(KernelRunner):
                 new_message=new_message,
                 state_delta=state_delta,
                 run_config=run_config,
+                deps=deps,
             )
         )
 
@@ -360,6 +459,7 @@ class Runner(KernelRunner):
 
         One that hangs is abandoned after its timeout: `seconds`, else the runner's `plugin_close_timeout`.
         """
+        self._closed = True
         seconds = self.plugin_close_timeout if seconds is None else seconds
         await self.runs.close(seconds)
         await runs.close_all(self.agent, self.plugins, seconds)

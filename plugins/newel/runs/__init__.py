@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from newel.runs.abort import abortable as abortable
     from newel.runs.abort import endable as endable
     from newel.runs.closing import close_all as close_all
+    from newel.runs.registry import RunRefusedError as RunRefusedError
     from newel.runs.registry import Runs as Runs
     from newel.runs.run import Run as Run
     from newel.runs.run import RunCancelledError as RunCancelledError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "Run": "newel.runs.run",
     "RunCancelledError": "newel.runs.run",
+    "RunRefusedError": "newel.runs.registry",
     "RunStatus": "newel.runs.run",
     "Runs": "newel.runs.registry",
     "AbortSignal": "newel.runs.abort",

@@ -37,7 +37,8 @@ def toolsets_of(agent: BaseAgent) -> list[BaseToolset]:
 async def _close(one: Closing, seconds: float) -> BaseException | None:
     """The error, or None; it is returned because closing continues with the next one."""
     try:
-        await asyncio.wait_for(one.close(), seconds)
+        async with asyncio.timeout(seconds):
+            await one.close()
     except (Exception, asyncio.CancelledError) as error:  # a plugin boundary
         if isinstance(error, asyncio.CancelledError) and cancellations():
             raise

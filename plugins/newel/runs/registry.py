@@ -6,7 +6,17 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 
 from newel.runs.run import Run
-from newel_kernel import ConfigurationError, Event
+from newel_kernel import ConfigurationError, Event, NewelError
+
+
+class RunRefusedError(NewelError):
+    """No further run may begin here. The text says why; `retry_after` is in how many seconds one may again."""
+
+    def __init__(self, text: str, retry_after: int, *, is_full: bool) -> None:
+        super().__init__(text)
+        self.retry_after = retry_after
+        #: Whether there are too many runs; else their process is about to end.
+        self.is_full = is_full
 
 
 class Runs:
@@ -14,6 +24,8 @@ class Runs:
 
     def __init__(self) -> None:
         self._running: dict[str, Run] = {}
+        #: Called before a run begins; raises RunRefusedError if none may.
+        self.admit: Callable[[], object] = _welcome
 
     def __len__(self) -> int:
         return len(self._running)
@@ -36,11 +48,12 @@ class Runs:
         session_id: str,
         stored: Callable[[], Awaitable[Sequence[Event]]],
     ) -> Run:
-        """Run `events` in a task of the running loop."""
+        """Run `events` in a task of the running loop. Raises what `admit` raises."""
         try:
             asyncio.get_running_loop()
         except RuntimeError:
             raise ConfigurationError("start() needs a running event loop: call it in a coroutine") from None
+        self.admit()
         run = Run(events, user_id, session_id, stored)
         self._running[run.id] = run
         run.when_ended(lambda: self._running.pop(run.id, None))
@@ -52,3 +65,7 @@ class Runs:
             for run in running:
                 run.cancel()
             await asyncio.gather(*(run.wait(seconds) for run in running))
+
+
+def _welcome() -> None:
+    """Let every run begin."""

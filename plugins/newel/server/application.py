@@ -84,10 +84,10 @@ def app(
     opened = open_services(
         composed,
         None,
-        _store(composed, SessionBackend, session_service),
-        _store(composed, ArtifactBackend, artifact_service),
-        _store(composed, MemoryBackend, memory_service),
-        _store(composed, CredentialBackend, credential_service),
+        store_of(composed, SessionBackend, session_service),
+        store_of(composed, ArtifactBackend, artifact_service),
+        store_of(composed, MemoryBackend, memory_service),
+        store_of(composed, CredentialBackend, credential_service),
     )
     # Every app can have them, as with google-adk's server.
     services = opened._replace(
@@ -105,6 +105,6 @@ def _counts(composition: Composition) -> bool:
     return any(route.name == ROUTE for route in composition.registry.all(Route))
 
 
-def _store(composition: Composition, kind: type[Backend[S]], service: S | str | None) -> S | None:
+def store_of(composition: Composition, kind: type[Backend[S]], service: S | str | None) -> S | None:
     """The caller's store, opened if it is a URI; None: the distribution's."""
     return composition.open_service(kind, service) if isinstance(service, str) else service

@@ -97,6 +97,12 @@ _EVALUATION = [
         deferred("newel.server.endpoints.evaluation", "get_result"),
     ),
     _route(
+        "list_eval_runs",
+        "GET",
+        ("/eval-sets/{eval_set_id}/runs",),
+        deferred("newel.server.endpoints.eval_runs", "list_eval_runs"),
+    ),
+    _route(
         "list_metrics",
         "GET",
         ("/metrics-info", "/eval_metrics"),
@@ -111,6 +117,7 @@ _GRAPHS = [
         ("/build_graph_image",),
         deferred("newel.server.endpoints.graphs", "build_graph_image"),
     ),
+    _route("show_picture", "GET", ("/picture",), deferred("newel.server.endpoints.graphs", "show_picture")),
     _route("event_graph", "GET", (_EVENT,), deferred("newel.server.endpoints.graphs", "event_graph")),
     Route(
         name="read_agent_file",
@@ -185,12 +192,29 @@ _INSIGHTS = [
             "/dev/apps/{app_name}/users/{user_id}/session-summaries",
             deferred("newel.server.endpoints.summaries", "list_summaries"),
         ),
+        ("list_session_owners", "/dev/session-owners", deferred("newel.server.endpoints.owners", "list_owners")),
         (
             "search_memory",
             "/dev/apps/{app_name}/users/{user_id}/memory",
             deferred("newel.server.endpoints.memory", "search_memory"),
         ),
         ("show_composition", "/dev/composition", deferred("newel.server.endpoints.composition", "show_composition")),
+    )
+]
+_INSIGHTS += [
+    Route(name=name, method="POST", path=path, load=load, development=True)
+    for name, path, load in (
+        ("try_composition", "/dev/composition/trial", deferred("newel.server.endpoints.trials", "try_composition")),
+        (
+            "replay_model_call",
+            "/dev/apps/{app_name}/users/{user_id}/sessions/{session_id}/model-calls/{number}/replay",
+            deferred("newel.server.endpoints.model_calls", "replay_model_call"),
+        ),
+        (
+            "import_session",
+            "/dev/apps/{app_name}/users/{user_id}/sessions/import",
+            deferred("newel.server.endpoints.imports", "import_session"),
+        ),
     )
 ]
 _UI = [

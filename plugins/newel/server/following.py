@@ -7,15 +7,16 @@ a partial event that of the stored event before it. So any process can tell what
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 
 from pydantic_core import to_json
 
 from newel.claims.leasing import is_leasing
-from newel.runs import Run
+from newel.runs import Run, RunStatus
 from newel.runs.run import WINDOW
 from newel.server.kinds import EventBus
+from newel.server.operations.load import LOAD
 from newel.server.places import Place
 from newel.server.refusals import logged, refusal_of
 from newel.server.wire import Wire
@@ -25,6 +26,9 @@ from newel_kernel import BaseSessionService, Event, Session, SessionNotFoundErro
 Frames = AsyncGenerator[bytes, None]
 #: How often the log of a run in another process is read, in seconds.
 _POLL_SECONDS = 0.3
+_CUT = "the server has ended before the run: come back with Last-Event-ID"
+#: The last frame of a stream that ends because the server does.
+CUT = b"data: " + to_json({"error": _CUT, "code": 503}) + b"\n\n"
 
 
 class Log:
@@ -70,43 +74,79 @@ class Log:
 
 
 async def follow(
-    run: Run, store: BaseSessionService, where: Place, wire: Wire, after: int = 0, *, raises: bool = True
+    run: Run,
+    store: BaseSessionService,
+    where: Place,
+    wire: Wire,
+    after: int = 0,
+    *,
+    raises: bool = True,
+    is_cut: Callable[[], bool] = bool,
 ) -> Frames:
     """The frames of a run, those after number `after`; an empty one says that it has begun.
 
-    An error before that is raised, unless the answer has begun (not `raises`); a later one is a frame.
+    An error before that is raised, unless the answer has begun (not `raises`); a later one is a frame, and so is the
+    end of a run that the server has cut (`is_cut`).
     """
-    log: Log | None = None
-    head, seen = b"data: ", 0
+    writer: _Writer | None = None
+    LOAD.streams += 1
     try:
         async with aclosing(run.batches()) as batches:
             async for batch in batches:
-                if log is None:
-                    log = Log(store, where, batch[0][1].invocation_id)
+                if writer is None:
+                    writer = _Writer(Log(store, where, batch[0][1].invocation_id), wire, after)
                     yield b""
-                written: list[bytes] = []
-                for _, event in batch:
-                    if not event.partial:
-                        seen = await log.number(event)
-                        head = _head(event.invocation_id, seen)
-                        if event.author != "user" and seen > after:
-                            written.append(_written(wire, event, head))
-                    elif seen >= after:
-                        written += (head, wire.event(event), b"\n\n")
-                if written:
-                    yield b"".join(written)
+                if written := await writer.frames(batch):
+                    yield written
+        if is_cut() and run.status is RunStatus.CANCELLED:
+            yield CUT
     except Exception as error:
-        if log is None and raises:
+        if writer is None and raises:
             raise
         yield failure(error)
+    finally:
+        LOAD.streams -= 1
+
+
+class _Writer:
+    """Writes the events of a run as frames, those after number `after`."""
+
+    __slots__ = ("_after", "_head", "_log", "_seen", "_wire")
+
+    def __init__(self, log: Log, wire: Wire, after: int) -> None:
+        self._log = log
+        self._wire = wire
+        self._after = after
+        self._head, self._seen = b"data: ", 0
+
+    async def frames(self, batch: Sequence[tuple[int, Event]]) -> bytes:
+        """The frames of the run's next events, all in one piece."""
+        written: list[bytes] = []
+        after, wire = self._after, self._wire
+        for _, event in batch:
+            if not event.partial:
+                self._seen = await self._log.number(event)
+                self._head = _head(event.invocation_id, self._seen)
+                if event.author != "user" and self._seen > after:
+                    written.append(_written(wire, event, self._head))
+            elif self._seen >= after:
+                written += (self._head, wire.event(event), b"\n\n")
+        return b"".join(written)
 
 
 async def replay(
-    store: BaseSessionService, where: Place, wire: Wire, invocation: str, after: int, bus: EventBus | None = None
+    store: BaseSessionService,
+    where: Place,
+    wire: Wire,
+    invocation: str,
+    after: int,
+    bus: EventBus | None = None,
+    *,
+    is_cut: Callable[[], bool] = bool,
 ) -> Frames:
     """The frames of an invocation after number `after`, from the log, as long as another process runs it.
 
-    Partial events come by the bus, if there is one.
+    Partial events come by the bus, if there is one. A frame says that this process ends first (`is_cut`).
     """
     log = Log(store, where, invocation)
     yield b""
@@ -117,11 +157,14 @@ async def replay(
                 yield _written(wire, event, _head(invocation, number))
         if not _is_run(store, session):
             return
+        if is_cut():
+            yield CUT
+            return
         if bus is None or not isinstance(store, SessionStore):
             await asyncio.sleep(_POLL_SECONDS)
             continue
         try:
-            async with aclosing(_heard(bus, store, where, wire, log, after)) as frames:
+            async with aclosing(_heard(bus, store, where, wire, log, after, is_cut)) as frames:
                 async for frame in frames:
                     yield frame
         except Exception as error:  # noqa: BLE001 - a plugin boundary: only partial events are missed without it
@@ -134,12 +177,20 @@ def _is_run(store: BaseSessionService, session: Session | None) -> bool:
     return session is not None and is_leasing(store) and store.holder(session) is not None
 
 
-async def _heard(bus: EventBus, store: SessionStore, where: Place, wire: Wire, log: Log, after: int) -> Frames:
+async def _heard(
+    bus: EventBus,
+    store: SessionStore,
+    where: Place,
+    wire: Wire,
+    log: Log,
+    after: int,
+    is_cut: Callable[[], bool],
+) -> Frames:
     """The frames of what the bus tells, until nothing has come for a while and no process runs the session."""
     heard: asyncio.Queue[Event] = asyncio.Queue(WINDOW)
     listening = seam.spawn(_listen(bus.follow(store, **where, after=log.position), heard), name="bus")
     try:
-        while True:
+        while not is_cut():
             try:
                 async with asyncio.timeout(_POLL_SECONDS):
                     event = await heard.get()

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from starlette.types import ASGIApp
 
-from newel.server.operations.admission import Admission
 from newel.server.operations.prefix import prefixed
 from newel.server.operations.tracing import tracing
 from newel.server.operations.traffic import Traffic
@@ -18,7 +17,7 @@ from newel.server.security.response_headers import ResponseHeaders
 #: Wraps an app, as the options say; may return it unchanged.
 Middleware = Callable[[ASGIApp, Options], ASGIApp]
 #: The outermost first.
-MIDDLEWARE: tuple[Middleware, ...] = (prefixed, Traffic, ResponseHeaders, Callers, Admission, Bodies, tracing)
+MIDDLEWARE: tuple[Middleware, ...] = (prefixed, Traffic, ResponseHeaders, Callers, Bodies, tracing)
 
 
 def wrapped(app: ASGIApp, options: Options) -> ASGIApp:

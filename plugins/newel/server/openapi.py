@@ -16,6 +16,8 @@ from newel.version import VERSION
 _PARAMETER = re.compile(r"\{(\w+)(?::path)?\}")
 #: What a parameter of a path is unless its endpoint says more.
 _TEXT = {"type": "string", "minLength": 1}
+#: The media types of values of any kind.
+_VALUES = ("application/json", "application/x-yaml")
 _ERROR = {
     "type": "object",
     "required": ["detail"],
@@ -91,8 +93,8 @@ def _response(description: str, media_type: str, schema: Any) -> dict[str, Any]:
 
 
 def _undeclared(endpoint: Endpoint) -> dict[str, Any]:
-    """Anything, or the text that other media types are."""
-    return {} if endpoint.media_type == "application/json" else {"type": "string"}
+    """Anything, or the text that media types are which hold no values."""
+    return {} if endpoint.media_type in _VALUES else {"type": "string"}
 
 
 def _form(field: str) -> dict[str, Any]:

@@ -25,7 +25,7 @@ class Options:
     builder: bool = False
     #: Seconds that runs have to end after a signal, before they are cancelled.
     drain: float = 30.0
-    #: The most requests at a time that run an agent.
+    #: The most runs at a time.
     max_runs: int = 500
     #: Whether each request is a line of JSON on stderr.
     access_log: bool = False

@@ -24,10 +24,13 @@ from newel.server.operations.server import Server, Worker
 from newel.server.operations.supervisor import DRAIN, HURRY, LISTENS, Supervisor
 from newel.server.operations.traffic import ACCESS
 from newel.server.options import Options
-from newel.server.security.deadlines import protocol
 from newel_compose import compose_once
 from newel_kernel import ConfigurationError, NewelError
+from newel_types import deferred
 
+_stored_app = deferred("newel.server.stored_application", "stored_app")
+#: uvicorn's connections, which the parent of several processes does not need.
+_protocol = deferred("newel.server.security.deadlines", "protocol")
 #: What the process that uvicorn starts again and again reads.
 _VARIABLE = "NEWEL_SERVER"
 #: What connections have to close, once their runs have ended.
@@ -36,6 +39,8 @@ _FACTORY = f"{__name__}:from_environment"
 #: After how many new objects the garbage collector looks at them, and how seldom at the older ones. A request makes
 #: hundreds that end with it; with Python's own 700, half of a long session's turn went into looking at what is in use.
 _COLLECT = (20_000, 20, 20)
+#: What uvicorn logs as it closes a WebSocket with 1007.
+_NOT_UTF8 = "Invalid UTF-8 sequence received from client."
 #: How a process ends that could not start.
 _FAILED = 3
 
@@ -48,15 +53,22 @@ def serve(
     distribution: str | None,
     workers: int = 1,
     reload: bool = False,
+    artifacts: str | None = None,
+    stored: str | None = None,
 ) -> None:
-    """Serve until a signal ends it. Runs that are under way then have `options.drain` seconds to end."""
-    given = {"agents_dir": agents_dir, "session_service": sessions, "distribution": distribution}
+    """Serve until a signal ends it. Runs that are under way then have `options.drain` seconds to end.
+
+    `stored` is the address of sessions that are only shown; then there are no agents.
+    """
+    given = {"distribution": distribution, "artifact_service": artifacts}
+    given |= {"address": stored} if stored is not None else {"agents_dir": agents_dir, "session_service": sessions}
     if reload:
         if workers > 1:
             raise ConfigurationError("--reload is for one process: leave out --workers")
         _reloading(given, options)
     elif workers > 1:
-        _check_shared(workers, sessions, distribution)
+        if stored is None:
+            _check_shared(workers, sessions, distribution)
         _several(workers, given, options)
     else:
         sockets = listen(options.host, options.port)
@@ -113,7 +125,7 @@ def _reloading(given: dict[str, Any], options: Options) -> None:
     for one in sockets:
         one.close()  # uvicorn opens it again
     os.environ[_VARIABLE] = json.dumps({**given, "options": asdict(options)})
-    if os.path.isdir(given["agents_dir"]):
+    if os.path.isdir(given.get("agents_dir", "")):
         settings["reload_dirs"] = [given["agents_dir"]]
     settings["timeout_graceful_shutdown"] = int(options.drain)  # uvicorn's own server waits for the runs with it
     _announce(options, sockets, settings["port"])
@@ -129,7 +141,7 @@ def from_environment() -> Application:
 def _made(given: dict[str, Any], options: Options) -> Application:
     """The app of this process, and its access log."""
     _log(options)
-    served = app(options=options, **given)
+    served = _stored_app()(options=options, **given) if "address" in given else app(options=options, **given)
     if not served.state.apps.places() and not options.development:
         raise ConfigurationError(
             f"there are no agents in {given['agents_dir']!r}: each is a folder with an agent.py or a root_agent.yaml"
@@ -158,7 +170,7 @@ def uvicorn_settings(options: Options) -> dict[str, Any]:
         "access_log": False,
         "server_header": False,
         "timeout_graceful_shutdown": _CLOSE_SECONDS,
-        "http": protocol(guards.seconds),
+        "http": _protocol()(guards.seconds),
         "limit_concurrency": guards.connections,
         "ws_max_size": guards.max_body,
         "proxy_headers": bool(guards.proxies),
@@ -176,8 +188,16 @@ def _check_shared(workers: int, sessions: str | None, distribution: str | None) 
         )
 
 
+def _one_line(record: logging.LogRecord) -> bool:
+    """Leave the traceback of what a client has sent out of the log."""
+    if record.msg == _NOT_UTF8:
+        record.exc_info = None
+    return True
+
+
 def _log(options: Options) -> None:
     """Have the access log written to stderr, a line of JSON for each request."""
+    logging.getLogger("uvicorn.error").addFilter(_one_line)
     if options.access_log and not ACCESS.handlers:
         handler = logging.StreamHandler()
         handler.setFormatter(logging.Formatter("%(message)s"))

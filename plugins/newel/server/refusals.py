@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import to_json
 from starlette.responses import Response
+from starlette.websockets import WebSocket
 
 from newel.claims import SessionBusyError
+from newel.runs import RunRefusedError
+from newel.sessions.errors import StoreUnavailableError, UnfitNameError
 from newel_kernel import AlreadyExistsError, SessionNotFoundError, StaleSessionError, seam
 
 JSON = "application/json"
+#: What a server of stored sessions answers to a request that writes.
+READ_ONLY = (
+    "this server shows stored sessions, and changes nothing: to write, serve the agents with "
+    "`newel web AGENTS_DIR --sessions URI`"
+)
 _log = logging.getLogger("newel.server")
 
 
@@ -37,10 +46,24 @@ def response_to(error: Exception) -> Response:
     return Response(to_json(logged(error)), 500, media_type=JSON)
 
 
+async def deny(websocket: WebSocket, error: Exception) -> None:
+    """Answer a WebSocket that is not accepted with what is wrong; a server that cannot says 403."""
+    try:
+        await websocket.send_denial_response(response_to(error))
+    except RuntimeError:
+        await websocket.close()
+
+
 def refusal_of(error: Exception) -> Refusal | None:
     """The refusal that an error means, or None if it is a failure of the server."""
     if isinstance(error, Refusal):
         return error
+    if isinstance(error, RunRefusedError):
+        return Refusal(429 if error.is_full else 503, str(error), {"retry-after": str(error.retry_after)})
+    if isinstance(error, UnfitNameError):
+        return Refusal(422, str(error))
+    if isinstance(error, StoreUnavailableError):
+        return Refusal(503, "The sessions cannot be reached: try again", {"retry-after": str(ceil(error.retry_after))})
     if isinstance(error, SessionNotFoundError):
         return Refusal(404, "Session not found")
     if isinstance(error, AlreadyExistsError):

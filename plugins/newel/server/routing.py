@@ -8,7 +8,7 @@ from typing import NamedTuple, get_origin
 from urllib.parse import quote, unquote
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 from starlette.datastructures import QueryParams
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
@@ -18,8 +18,9 @@ from starlette.websockets import WebSocket
 from newel.errors.not_found_error import NotFoundError
 from newel.server.calls import Call, Endpoint, as_endpoint
 from newel.server.kinds import WEBSOCKET, Route
-from newel.server.refusals import JSON, Refusal, invalid, logged, refusal_of, response_to
+from newel.server.refusals import JSON, READ_ONLY, Refusal, invalid, logged, refusal_of, response_to
 from newel.server.state import State
+from newel.server.truths import check_truths
 from newel.server.uploads import uploaded
 
 _PARAMETER = re.compile(r"\{(\w+)(:path)?\}")
@@ -123,6 +124,8 @@ class Routing:
 
     async def _response(self, request: Request) -> Response:
         method = request.method
+        if self._state.stored is not None and method not in ("GET", "HEAD"):
+            raise Refusal(403, READ_ONLY)
         found, path = self._table.find(_path(request.scope), "GET" if method == "HEAD" else method)
         call = Call(self._state, path)
         call.request = request
@@ -192,7 +195,9 @@ def _body(found: Endpoint, data: bytes) -> object:
     if not data and found.optional_body:
         return None
     try:
-        return found.body.validate_json(data)
+        value = found.body.validate_json(data)
+        check_truths(from_json(data), value)
+        return value
     except ValidationError as error:
         raise invalid(error, "body") from None
     except NotFoundError as error:  # it names something, such as a persona, that nobody has registered

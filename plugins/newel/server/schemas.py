@@ -19,6 +19,10 @@ _BASE64 = "^(?:[{0}]{{4}})*(?:[{0}][AQgw](?:==)?|[{0}]{{2}}[AEIMQUYcgkosw048]=?)
 _BYTES = [{"pattern": _BASE64.format(alphabet)} for alphabet in ("A-Za-z0-9+/", "A-Za-z0-9_-")]
 
 
+#: Marks the schema of a record until all are written.
+_RECORD = "x-record"
+
+
 class NeedsOne:
     """Annotates a type whose objects need one of the fields `names`, at least."""
 
@@ -75,7 +79,7 @@ class Schemas(GenerateJsonSchema):
         """An object, or a record, which is open."""
         written = super().dataclass_schema(schema)
         if issubclass(schema["cls"], Record):
-            self.resolve_ref_schema(written)["additionalProperties"] = True
+            self.resolve_ref_schema(written).update({"additionalProperties": True, _RECORD: True})
         return written
 
     def dataclass_args_schema(self, schema: core_schema.DataclassArgsSchema) -> JsonSchemaValue:
@@ -91,27 +95,46 @@ class Schemas(GenerateJsonSchema):
         values = {name: written.pop(name) for name in ("enum", "const") if name in written}
         return {**written, "anyOf": [values, {"type": "string"}]}
 
+    def dict_schema(self, schema: core_schema.DictSchema) -> JsonSchemaValue:
+        """An object; keys that are numbers are written as such."""
+        written = super().dict_schema(schema)
+        if schema.get("keys_schema", {}).get("type") == "int":
+            written["propertyNames"] = {"pattern": "^-?[0-9]{1,9}$"}
+        return written
+
+    def set_schema(self, schema: core_schema.SetSchema) -> JsonSchemaValue:
+        """A list; of what a client sends twice, one is kept."""
+        written = super().set_schema(schema)
+        if self.mode == "validation":
+            written.pop("uniqueItems")
+        return written
+
     def bytes_schema(self, schema: core_schema.BytesSchema) -> JsonSchemaValue:
         """Base64 of either alphabet."""
         return {**super().bytes_schema(schema), "anyOf": _BYTES}
 
 
 def opened(definitions: Json, roots: list[Any]) -> None:
-    """Let everything within an open object be open: a record keeps unknown fields of what it holds, too."""
+    """Let everything within a record be open: it keeps unknown fields of what it holds, too."""
     todo: list[tuple[Any, bool]] = [(one, False) for one in (*roots, *definitions.values())]
     seen: set[tuple[int, bool]] = set()
+    records: list[Any] = []
     while todo:
         schema, is_within = todo.pop()
         if (id(schema), is_within) in seen:
             continue
         seen.add((id(schema), is_within))
         if isinstance(schema, Mapping):
-            is_within = is_within or (schema.get("additionalProperties") is True and "properties" in schema)
+            if _RECORD in schema:
+                is_within = True
+                records.append(schema)
             if is_within and schema.get("additionalProperties") is False:
                 schema["additionalProperties"] = True  # type: ignore[index]
             todo += [(one, is_within) for one in _below(schema, definitions)]
         elif isinstance(schema, list):
             todo += [(one, is_within) for one in schema]
+    for one in records:
+        one.pop(_RECORD, None)
 
 
 def _below(schema: Mapping[str, Any], definitions: Json) -> Iterator[Any]:

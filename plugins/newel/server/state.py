@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from newel.runners import Runner
 from newel.runners.services import Services
-from newel.runs import Run
+from newel.runs import Run, RunRefusedError
 from newel.runs.closing import Closing
 from newel.server.apps import Apps
 from newel.server.kinds import EventBus, Route, UserOf
-from newel.server.operations.load import DRAINING, LOAD, RETRY_AFTER
+from newel.server.operations.load import LOAD
 from newel.server.options import Options
-from newel.server.refusals import Refusal
 from newel.server.settings import Settings
 from newel.server.wire import Wire
 from newel_compose import Composition
@@ -25,8 +24,13 @@ if TYPE_CHECKING:
 
     from newel.files.agent_source import AgentSource
     from newel.server.call_log import Calls
+    from newel.server.stored import Stored
     from newel.server.traces import Traces
 
+#: What a client is told that asks for a run while the server is about to end.
+_DRAINING = "the server is about to end: try again"
+#: When those who are refused a run may ask again, in seconds: once others have ended, or another process serves.
+_FULL_SECONDS, _DRAIN_SECONDS = 1, 5
 #: How long a deletion waits for the end of a run, in seconds.
 _PATIENCE = 10.0
 
@@ -44,6 +48,7 @@ class State:
         bus: EventBus | None = None,
         publisher: object = None,
         calls: Calls | None = None,
+        stored: Stored | None = None,
     ) -> None:
         self.composition = composition
         self.apps = apps
@@ -53,6 +58,8 @@ class State:
         self.traces = traces
         #: How the requests of recent model calls came to be; None: nobody looks at them.
         self.calls = calls
+        #: The sessions that the server shows, and which it does not change; None: it runs agents.
+        self.stored = stored
         #: Tells of the runs of other processes; None: only the store does.
         self.bus = bus
         self._publisher = publisher
@@ -64,6 +71,8 @@ class State:
         self.stash = Stash()
         #: What ends with the server, before its runners do.
         self.closing: list[Closing] = []
+        #: Whether runs that are left are cancelled, because the server ends.
+        self.cuts = False
         self._runners: dict[str, Runner] = {}
         self._wires: dict[str, Wire] = {}
         #: Writes sessions and events whose agents are of no interest.
@@ -74,12 +83,29 @@ class State:
         """The routes that are served."""
         routes = self.composition.registry.all(Route)
         served = [one for one in routes if self.options.development or not one.development]
-        return [one for one in served if self.options.builder or not one.builder]
+        served = [one for one in served if self.options.builder or not one.builder]
+        return served if self.stored is None else [one for one in served if one.method == "GET"]
+
+    async def app_names(self) -> list[str]:
+        """The names of the apps, sorted: those that are served, or those that have stored sessions."""
+        if self.stored is None:
+            return list(self.apps.places())
+        return sorted({one.app_name for one in await self.stored.sessions.owners()})
+
+    def admit(self) -> None:
+        """Raise RunRefusedError if no further run may begin: the server is about to end, or has all that it can carry.
+
+        Each run that a runner of the server starts asks here, whichever door its client came by.
+        """
+        if LOAD.draining:
+            raise RunRefusedError(_DRAINING, _DRAIN_SECONDS, is_full=False)
+        most = self.options.max_runs
+        if sum(len(one.runs) for one in self._runners.values()) + LOAD.live >= most:
+            text = f"{most} runs are under way: try again, or start the server with a larger --max-runs"
+            raise RunRefusedError(text, _FULL_SECONDS, is_full=True)
 
     async def runner(self, app: str) -> Runner:
-        """The runner of an app, made when it is first used. A server that is about to end begins no run."""
-        if LOAD.draining:
-            raise Refusal(503, DRAINING, {"retry-after": RETRY_AFTER})
+        """The runner of an app, made when it is first used."""
         if (runner := self._runners.get(app)) is not None:
             return runner
         source = await self.apps.source(app)
@@ -121,7 +147,8 @@ class State:
         return [run for runner in self._runners.values() for run in runner.runs]
 
     async def cancel_runs(self, seconds: float) -> None:
-        """Cancel all runs, and wait at most `seconds` for their ends."""
+        """Cancel all runs because the server ends, and wait at most `seconds` for their ends."""
+        self.cuts = True
         runs = self.runs()
         for run in runs:
             run.cancel()
@@ -143,6 +170,7 @@ class State:
 
     async def close(self) -> None:
         """Cancel the runs that are left, and close agents and stores; whatever fails, the others are closed too."""
+        self.cuts = True
         closing: list[Coroutine[Any, Any, object]] = [one.close() for one in self.closing]
         closing += [runner.close() for runner in self._runners.values()]
         closing += [service.close() for service in (self._publisher, *self.services) if isinstance(service, Closing)]
@@ -161,13 +189,14 @@ class State:
         runner = Runner(
             app=source.app,
             app_name=app,
-            agent=None if source.app is not None else source.agent,
+            node=None if source.app is not None else source.agent,
             composition=self.composition,
             session_service=self.services.session,
             artifact_service=self.services.artifact,
             memory_service=self.services.memory,
             credential_service=self.services.credential,
         )
+        runner.runs.admit = self.admit
         if self.calls is not None:
             self.calls.watch(runner)
         return runner

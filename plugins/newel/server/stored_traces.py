@@ -10,9 +10,10 @@ from collections.abc import Collection, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
+from newel.models.policies.model_costs import window_of
+from newel.server.adk_spans import of_response
 from newel.server.redaction import without_secrets
-from newel.server.traces import EVENT, INVOCATION, REQUEST, RESPONSE, Place, dumped, text_of
-from newel.telemetry.attributes import of_response
+from newel.server.traces import EVENT, INVOCATION, REQUEST, RESPONSE, WINDOW, Place, dumped, text_of
 from newel_kernel import Event, Json, Session
 
 #: The most bytes of requests in an answer: each one repeats the conversation before it.
@@ -119,6 +120,8 @@ class StoredTraces:
         }
         if event.error_code:
             attributes["error.type"] = event.error_code
+        if event.model_version:
+            attributes[WINDOW] = window_of("", event.model_version)
         yield self._ended("call_llm", invocation, agent, since, attributes, event.id, event)
 
     def _request(self, position: int) -> str:

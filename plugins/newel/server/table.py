@@ -133,4 +133,17 @@ _OF_QUESTIONS = [
         load=deferred("newel.server.endpoints.questions", "steer"),
     ),
 ]
-ROUTES = [*_SERVICE, *_OF_SESSIONS, *_RUNS, *_OF_QUESTIONS, *_OF_ARTIFACTS]
+_OF_FEEDBACK = [
+    Route(
+        name="rate_event",
+        method="POST",
+        path=f"{_SESSION}/events/{{event_id}}/feedback",
+        load=deferred("newel.server.endpoints.feedback", "rate_event"),
+    ),
+    Route(
+        name="list_feedback",
+        path="/apps/{app_name}/users/{user_id}/feedback",
+        load=deferred("newel.server.endpoints.feedback", "list_feedback"),
+    ),
+]
+ROUTES = [*_SERVICE, *_OF_SESSIONS, *_RUNS, *_OF_QUESTIONS, *_OF_ARTIFACTS, *_OF_FEEDBACK]

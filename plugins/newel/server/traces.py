@@ -7,12 +7,17 @@ tool, in a session of its own.
 from __future__ import annotations
 
 from collections import deque
+from functools import lru_cache
 from typing import Any
 
 from pydantic_core import to_json
 
-from newel.telemetry.attributes import agent_of, beginning, error_type, outcome, span_name
+from newel.models.policies.model_costs import token_price, window_of
+from newel.server.adk_spans import beginning, error_type, outcome, span_name
+from newel.server.failures import ERROR, FRAMES, failure_of, words_of
+from newel.telemetry.attributes import agent_of
 from newel_kernel import (
+    Context,
     Event,
     InvocationContext,
     Json,
@@ -35,7 +40,12 @@ EVENT = "gcp.vertex.agent.event_id"
 #: The attributes of a model's call that are JSON.
 REQUEST, RESPONSE = "gcp.vertex.agent.llm_request", "gcp.vertex.agent.llm_response"
 INVOCATION = "gcp.vertex.agent.invocation_id"
-
+#: Seconds from the beginning of a model's call to its first chunk; absent: it did not stream.
+FIRST_CHUNK = "gen_ai.response.time_to_first_chunk"
+#: How many tokens the model's context window holds, if that is known.
+WINDOW = "newel.context_window"
+#: US dollars for a token of input, and for one that is read from the cache, if they are known.
+PRICE, CACHED_PRICE = "newel.input_price", "newel.cached_price"
 
 Place = tuple[str, str, str]
 
@@ -64,10 +74,14 @@ class Traces:
         self._bytes = 0
         #: The beginnings of what runs, by the ids of the operations.
         self._begun: dict[str, int] = {}
-        #: The users of what runs, by the ids of the outermost operations.
-        self._users: dict[str, str] = {}
+        #: The contexts of what runs, by the ids of the outermost operations.
+        self._contexts: dict[str, InvocationContext] = {}
         #: Invocation and agent -> the spans whose event has not come yet.
         self._without_event: dict[tuple[str, str], list[Span]] = {}
+        #: Invocation and agent -> when the first chunk of the model's call that runs has come.
+        self._first_chunks: dict[tuple[str, str], int] = {}
+        #: Invocation and call -> how a tool failed, which its result does not hold.
+        self._failures: dict[tuple[str, str | None], Json] = {}
 
     def __len__(self) -> int:
         return len(self._spans)
@@ -105,18 +119,25 @@ class Traces:
     def before_run_callback(self, invocation_context: InvocationContext) -> None:
         """Note whose run it is."""
         if (operation := current_operation.get()) is not None:
-            self._users.setdefault(_root(operation).id, invocation_context.session.user_id)
+            self._contexts.setdefault(_root(operation).id, invocation_context)
 
     @hookimpl
     async def on_event_callback(self, invocation_context: InvocationContext, event: Event) -> None:
         """Note which event a call has made."""
         if event.partial:
+            self._first_chunks.setdefault((event.invocation_id, event.author), _now())
             return
         is_result = bool(event.get_function_responses())
         waiting = self._without_event.get((event.invocation_id, event.author), [])
         for span in [one for one in waiting if (one.kind != "model") is is_result]:
             span.data["attributes"][EVENT] = event.id
             waiting.remove(span)
+
+    @hookimpl(tryfirst=True)
+    def on_tool_error_callback(self, tool_context: Context, error: Exception) -> None:
+        """Note the error of a tool before it becomes a result."""
+        key = tool_context.invocation_id, tool_context.function_call_id
+        self._failures[key] = failure_of(error, tool_context.get_invocation_context())
 
     def _notify(self, signal: Signal) -> None:
         operation = signal.operation
@@ -125,22 +146,47 @@ class Traces:
             return
         root = _root(operation)
         begun = self._begun.pop(operation.id, _now())
-        place = (root.name, self._users.get(root.id, ""), root.session_id)
-        span = Span(place, operation, _data(signal, root, begun))
+        context = self._contexts.get(root.id)
+        place = (root.name, context.session.user_id if context is not None else "", root.session_id)
+        data = _data(signal, root, begun)
+        invocation = data["attributes"].get(INVOCATION, "")
+        self._add_failure(data["attributes"], signal, context)
+        self._add_of_call(data, operation, invocation)
+        span = Span(place, operation, data)
         self._keep(span)
-        invocation = span.data["attributes"].get(INVOCATION, "")
         if operation.kind in ("model", "tool", "merge"):
             self._without_event.setdefault((invocation, agent_of(operation) or ""), []).append(span)
         elif operation is root:
-            self._users.pop(root.id, None)
-            for key in [key for key in self._without_event if key[0] == invocation]:
-                del self._without_event[key]
+            self._contexts.pop(root.id, None)
+            for notes in (self._without_event, self._first_chunks, self._failures):
+                _drop(notes, invocation)
+
+    def _add_failure(self, attributes: Json, signal: Signal, context: InvocationContext | None) -> None:
+        if signal.operation.kind == "retry":
+            attributes[ERROR] = words_of(signal.operation.input, context)
+        if isinstance(signal.error, Exception):
+            attributes.update(failure_of(signal.error, context))
+
+    def _add_of_call(self, data: Json, operation: Operation, invocation: str) -> None:
+        """Add what other hooks have seen of a call."""
+        attributes = data["attributes"]
+        if operation.kind == "model":
+            first = self._first_chunks.pop((invocation, agent_of(operation) or ""), None)
+            if first is not None and first >= data["start_time"]:
+                attributes[FIRST_CHUNK] = (first - data["start_time"]) / 1e9
+        elif operation.kind == "tool" and FRAMES not in attributes:
+            attributes.update(self._failures.pop((invocation, operation.input.id), {}))
 
     def _keep(self, span: Span) -> None:
         self._spans.append(span)
         self._bytes += span.size
         while len(self._spans) > self._most_spans or self._bytes > self._most_bytes:
             self._bytes -= self._spans.popleft().size
+
+
+def _drop(notes: dict[Any, Any], invocation: str) -> None:
+    for key in [key for key in notes if key[0] == invocation]:
+        del notes[key]
 
 
 def _root(operation: Operation) -> Operation:
@@ -155,6 +201,8 @@ def _data(signal: Signal, root: Operation, begun: int) -> Json:
     if operation.kind == "model":
         attributes[REQUEST] = text_of(_request(operation.input))
         attributes[RESPONSE] = text_of(dumped(signal.outcome))
+        model = attributes.get("gen_ai.response.model") or operation.name
+        attributes |= _known_of(getattr(operation.subject, "provider", ""), model)
     if (error := error_type(signal, signal.error)) is not None:
         attributes["error.type"] = error
     return {
@@ -166,6 +214,18 @@ def _data(signal: Signal, root: Operation, begun: int) -> Json:
         "end_time": _now(),
         "attributes": attributes,
     }
+
+
+@lru_cache(maxsize=512)
+def _known_of(provider: str, model: str) -> Json:
+    """What is known of a model: its context window and its prices."""
+    known: Json = {}
+    if (window := window_of(provider, model)) is not None:
+        known[WINDOW] = window
+    if (price := token_price(provider, model)) is not None:
+        known[PRICE] = price
+        known[CACHED_PRICE] = token_price(provider, model, cached=True)
+    return known
 
 
 def _request(request: Any) -> Json:

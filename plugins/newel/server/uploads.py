@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from email import message_from_bytes
-from email.policy import HTTP
-
 from newel.server.refusals import Refusal
+from newel_types import deferred
+
+# The parser of forms is large, and few servers need it.
+_message_from_bytes, _http = deferred("email", "message_from_bytes"), deferred("email.policy", "HTTP")
 
 #: The most bytes and files of a form.
 _MOST_BYTES, _MOST_FILES = 2_000_000, 100
@@ -18,7 +19,7 @@ def uploaded(media_type: str, body: bytes, field: str) -> dict[str, bytes]:
     if len(body) > _MOST_BYTES:
         raise Refusal(413, f"the form is larger than {_MOST_BYTES} bytes")
     head = f"Content-Type: {media_type}\r\n\r\n".encode("latin-1", "replace")
-    form = message_from_bytes(head + body, policy=HTTP)
+    form = _message_from_bytes()(head + body, policy=_http())
     if form.defects or not form.is_multipart():
         raise Refusal(422, "the form cannot be read")
     found: dict[str, bytes] = {}

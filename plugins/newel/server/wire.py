@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeGuard
 
 from pydantic_core import to_json
 
-from newel.agents import LlmAgent
 from newel.server.redaction import without_secrets
 from newel_kernel import BaseAgent, Event, Session
+from newel_types import deferred
 
 _NO_ACTIONS = (
     b',"actions":{"stateDelta":{},"artifactDelta":{},"requestedAuthConfigs":{},"requestedToolConfirmations":{}}'
@@ -40,6 +40,10 @@ _others = attrgetter(
 _NO_OTHERS = (None, None, Event.no_sparse, *[None] * 7)
 
 
+#: What an agent needs loads with the first one.
+_agent_type = deferred("newel.agents", "LlmAgent")
+
+
 class Wire:
     """Writes the events of an app.
 
@@ -49,7 +53,7 @@ class Wire:
     __slots__ = ("_nowhere", "_paths")
 
     def __init__(self, root: BaseAgent | None = None) -> None:
-        self._paths: Paths = _paths(root, "") if isinstance(root, LlmAgent) else {}
+        self._paths: Paths = _paths(root, "") if _is_llm_agent(root) else {}
         self._nowhere = b"" if root is None else b',"nodeInfo":{"path":""}'
 
     def event(self, event: Event) -> bytes:
@@ -128,11 +132,15 @@ class Wire:
         return (self.event(without), self.event(rest))
 
 
+def _is_llm_agent(agent: BaseAgent | None) -> TypeGuard[BaseAgent]:
+    return agent is not None and isinstance(agent, _agent_type())
+
+
 def _paths(agent: BaseAgent, above: str) -> dict[str, bytes]:
     """Agent -> the part of an event's JSON that says where in the tree it is."""
     path = f"{above}{agent.name}@1"
     found = {agent.name: b',"nodeInfo":' + to_json({"path": path})}
     for child in agent.sub_agents:
-        if isinstance(child, LlmAgent):  # as in google-adk 2.x, whose composite agents are not nodes
+        if _is_llm_agent(child):  # as in google-adk 2.x, whose composite agents are not nodes
             found = {**_paths(child, f"{path}/"), **found}
     return found

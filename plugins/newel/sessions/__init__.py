@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from newel.sessions.errors import StoreUnavailableError as StoreUnavailableError
     from newel.sessions.forking import fork_session as fork_session
     from newel.sessions.in_memory_session_service import InMemorySessionService as InMemorySessionService
+    from newel.sessions.pairing import check_pairing as check_pairing
     from newel.sessions.rewind import rewind_event as rewind_event
+    from newel.sessions.scopes import merge_scopes as merge_scopes
+    from newel.sessions.scopes import split_by_scope as split_by_scope
     from newel.sessions.sqlite.service import SqliteSessionService as SqliteSessionService
     from newel_kernel import BaseSessionService as BaseSessionService
     from newel_kernel import GetSessionConfig as GetSessionConfig
@@ -35,8 +38,11 @@ _WHERE = {
     "SharedSessionStore": "newel.sessions.contract",
     "SqliteSessionService": "newel.sessions.sqlite.service",
     "State": "newel_kernel",
+    "check_pairing": "newel.sessions.pairing",
     "fork_session": "newel.sessions.forking",
+    "merge_scopes": "newel.sessions.scopes",
     "rewind_event": "newel.sessions.rewind",
+    "split_by_scope": "newel.sessions.scopes",
 }
 
 __getattr__, __dir__ = lazy_exports(__name__, _WHERE)

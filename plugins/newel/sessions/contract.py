@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,6 +25,34 @@ class SessionPage(NamedTuple):
 
     sessions: list[Session]
     next: str | None = None
+
+
+class SessionOwner(NamedTuple):
+    """A user of an app who has sessions: how many, and when one of them was last changed (seconds since the epoch)."""
+
+    app_name: str
+    user_id: str
+    sessions: int
+    last_update_time: float
+
+
+class OwnedSessions(ABC):
+    """What a store implements that can say whose sessions it holds."""
+
+    @abstractmethod
+    async def owners(self) -> list[SessionOwner]:
+        """The users who have sessions, by app and user."""
+
+
+class SearchableSessions(ABC):
+    """What a store implements that finds texts without reading every event into the process."""
+
+    @abstractmethod
+    async def containing(self, *, app_name: str, user_id: str, texts: Sequence[str]) -> list[str]:
+        """The ids of the user's sessions in whose stored JSON each of `texts` occurs, the one changed last first.
+
+        Upper and lower case are the same. The store may name further sessions, so look at what it names.
+        """
 
 
 class SessionStore(BaseSessionService):

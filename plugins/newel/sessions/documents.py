@@ -57,13 +57,16 @@ def document_of(session: Session, begins_with: str) -> Json:
 
 
 def read_document(data: bytes) -> Document:
-    """The session of a document; raises ConfigurationError if `data` is not a document, or cannot be stored."""
+    """The session of a document, or of a session as the API answers it.
+
+    Raises ConfigurationError if `data` is neither, or cannot be stored.
+    """
     try:
         parsed = from_json(data)
     except ValueError as error:
         raise ConfigurationError(f"it is not JSON: {error}") from error
     try:
-        document = _Document.model_validate(parsed)
+        document = _Document.model_validate(_as_document(parsed))
         events = [_event(number, fields) for number, fields in enumerate(document.events)]
         if len(events) != document.event_count:
             raise ConfigurationError(f"it has {len(events)} events, but its event_count is {document.event_count}")
@@ -81,6 +84,21 @@ def read_document(data: bytes) -> Document:
         imported,
         [event.id for event in events],
     )
+
+
+def _as_document(parsed: object) -> object:
+    """A session as the API answers it (and google-adk's page saves it) in the form of a document."""
+    if not isinstance(parsed, dict) or "appName" not in parsed or not isinstance(parsed.get("events"), list):
+        return parsed
+    return {
+        "id": parsed.get("id"),
+        "app_name": parsed["appName"],
+        "user_id": parsed.get("userId"),
+        "last_update_time": float(parsed.get("lastUpdateTime") or 0),
+        "event_count": len(parsed["events"]),
+        "state": parsed.get("state") or {},
+        "events": parsed["events"],
+    }
 
 
 async def take_in(store: StoredSessionService, document: Document) -> bool:

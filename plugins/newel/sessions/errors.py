@@ -1,4 +1,4 @@
-"""The error of a store that cannot be reached."""
+"""The errors of a store that cannot be reached, and of names that no store can hold."""
 
 from __future__ import annotations
 
@@ -16,3 +16,7 @@ class StoreUnavailableError(SessionError):
         super().__init__(message)
         #: After how many seconds it is worth trying again.
         self.retry_after = retry_after
+
+
+class UnfitNameError(SessionError):
+    """An app name, a user id, a session id or a state key that a store cannot hold; nothing was written."""

@@ -15,14 +15,15 @@ from newel_types import FrozenError
 #: App name, user id and session id.
 Key: TypeAlias = tuple[str, str, str]
 
-# Held for operations on containers only, never across I/O; so one for the process is enough. Reentrant, because
-# the garbage collector may run in between.
-_lock = threading.RLock()
+#: The lock of logs and of what goes with them. Use it as `event_log.containers`: a fork replaces it.
+#: Held for operations on containers only, never across I/O; so one for the process is enough. Reentrant, because
+#: the garbage collector may run in between.
+containers = threading.RLock()
 
 
 def _renew_lock() -> None:
-    global _lock
-    _lock = threading.RLock()
+    global containers
+    containers = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):  # a thread that the child does not have may hold it
@@ -75,7 +76,7 @@ class EventLog(list[Event]):
 
         A reader that loads a tail and the writer that committed it may both add it.
         """
-        with _lock:
+        with containers:
             for event in events[len(self) - first :] if first <= len(self) else ():
                 list.append(self, event)
                 if event.id > self._greatest:
@@ -124,7 +125,7 @@ class LiveLogs:
 
     def keep(self, key: Key, log: EventLog) -> EventLog:
         """The one log of the session (`log`, if there was none); it now counts as used last."""
-        with _lock:
+        with containers:
             present = self._used.get(key)
             if present is not None and present is not log and present.number >= log.number:
                 if present.number == log.number:
@@ -138,6 +139,6 @@ class LiveLogs:
 
     def forget(self, key: Key) -> None:
         """Drop the log of a session that is gone."""
-        with _lock:
+        with containers:
             self._recent.pop(key, None)
             self._used.pop(key, None)

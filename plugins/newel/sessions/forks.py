@@ -15,7 +15,7 @@ def fork_length(source: Session, events: int | None) -> int:
     """How many events a fork has."""
     if events is not None and events < 0:
         raise SessionError(f"a fork cannot have {events} events: give a number from 0 up, or none for all")
-    return len(source.events) if events is None else min(events, len(source.events))
+    return source.version if events is None else min(events, source.version)  # its state knows no later ones
 
 
 def around(events: Sequence[Event], count: int) -> tuple[int, int] | None:

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import count
 
-from newel.sessions.contract import Capabilities, SessionPage, SessionStore
+from newel.sessions import event_log
+from newel.sessions.contract import (
+    Capabilities,
+    OwnedSessions,
+    SearchableSessions,
+    SessionOwner,
+    SessionPage,
+    SessionStore,
+)
 from newel.sessions.event_log import EventLog
 from newel.sessions.forks import fork_length, state_at
 from newel.sessions.kept_values import kept_event
@@ -42,8 +51,11 @@ from newel_types import deep_copy, well_formed
 Scope = Json
 
 
-class InMemorySessionService(SessionStore):
-    """Sessions by app, user and id. `open` gives a view that shares the stored log of frozen events."""
+class InMemorySessionService(OwnedSessions, SearchableSessions, SessionStore):
+    """Sessions by app, user and id. `open` gives a view that shares the stored log of frozen events.
+
+    Event loops in several threads may use one.
+    """
 
     capabilities = Capabilities(durable=False, shared=False)
 
@@ -58,6 +70,10 @@ class InMemorySessionService(SessionStore):
         self, *, app_name: str, user_id: str, state: Json | None = None, session_id: str | None = None
     ) -> Session:
         """A new session."""
+        with event_log.containers:
+            return self._create(app_name, user_id, session_id, state)
+
+    def _create(self, app_name: str, user_id: str, session_id: str | None, state: Json | None) -> Session:
         key = session_id.strip() if session_id and session_id.strip() else seam.new_session_id()
         check_names(app_name, user_id, key)
         initial = None
@@ -90,15 +106,20 @@ class InMemorySessionService(SessionStore):
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
         """A copy of the session; its events are the stored ones, which are frozen."""
-        stored = self._stored(app_name, user_id, session_id)
-        if stored is None:
-            return None
-        return self._copy(stored, config.select(stored.events) if config else list(stored.events))
+        with event_log.containers:
+            stored = self._stored(app_name, user_id, session_id)
+            if stored is None:
+                return None
+            return self._copy(stored, config.select(stored.events) if config else list(stored.events))
 
     async def open(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
         """A view that shares the stored log; only the state is its own."""
+        with event_log.containers:
+            return self._open(app_name, user_id, session_id, config)
+
+    def _open(self, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None) -> Session | None:
         try:  # not by calling `_stored`: each turn opens a view
             stored = self.sessions[app_name][user_id][session_id]
         except KeyError:
@@ -111,23 +132,40 @@ class InMemorySessionService(SessionStore):
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
         """The sessions by user, each user's in the order of creation, without events."""
-        users = self.sessions.get(app_name, {})
-        user_ids = sorted(users) if user_id is None else [user_id]
-        sessions = [self._copy(stored, []) for user in user_ids for stored in users.get(user, {}).values()]
-        return ListSessionsResponse(sessions=sessions)
+        with event_log.containers:
+            stored = self._listed(app_name, user_id)
+            return ListSessionsResponse(sessions=[self._copy(one, []) for one in stored])
 
     async def list_page(
         self, *, app_name: str, user_id: str | None = None, size: int = 100, after: str | None = None
     ) -> SessionPage:
         """At most `size` sessions, by user and in order of creation, after the page that gave `after`."""
         place = read_place(after, size) or ("", 0)
+        with event_log.containers:
+            entries = [one for one in self._listed(app_name, user_id) if (one.user_id, one.number) > place]
+            rest = place_of(entries[size - 1].user_id, entries[size - 1].number) if entries[size:] else None
+            return SessionPage([self._copy(one, []) for one in entries[:size]], rest)
+
+    def _listed(self, app_name: str, user_id: str | None) -> list[Session]:
         users = self.sessions.get(app_name, {})
         user_ids = sorted(users) if user_id is None else [user_id]
-        entries = [
-            stored for user in user_ids for stored in users.get(user, {}).values() if (user, stored.number) > place
-        ]
-        rest = place_of(entries[size - 1].user_id, entries[size - 1].number) if entries[size:] else None
-        return SessionPage([self._copy(stored, []) for stored in entries[:size]], rest)
+        return [stored for user in user_ids for stored in users.get(user, {}).values()]
+
+    async def owners(self) -> list[SessionOwner]:
+        """The users of all apps who have sessions."""
+        with event_log.containers:
+            return [
+                SessionOwner(app, user, len(own), max(one.last_update_time for one in own.values()))
+                for app, users in sorted(self.sessions.items())
+                for user, own in sorted(users.items())
+                if own
+            ]
+
+    async def containing(self, *, app_name: str, user_id: str, texts: Sequence[str]) -> list[str]:
+        """Every session of the user: in memory, looking at one costs no more than finding it."""
+        with event_log.containers:
+            own = self.sessions.get(app_name, {}).get(user_id, {}).values()
+            return [one.id for one in sorted(own, key=lambda one: one.last_update_time, reverse=True)]
 
     async def fork(
         self,
@@ -139,17 +177,16 @@ class InMemorySessionService(SessionStore):
         events: int | None = None,
     ) -> Session:
         """A new session with the first `events` events of this one: see `SessionStore`."""
-        source = await self.open(app_name=app_name, user_id=user_id, session_id=session_id)
-        if source is None:
-            raise SessionNotFoundError(f"the session {brief(session_id)!r} does not exist")
-        count = fork_length(source, events)
-        new = await self.create_session(
-            app_name=app_name, user_id=user_id, session_id=new_session_id, state=state_at(source, count)
-        )
-        stored = self.sessions[app_name][user_id][new.id]
-        stored.events.grow(0, source.events[:count])  # type: ignore[attr-defined]  # an EventLog
-        stored.version = count
-        return self._copy(stored, list(stored.events))
+        with event_log.containers:
+            source = self._open(app_name, user_id, session_id, None)
+            if source is None:
+                raise SessionNotFoundError(f"the session {brief(session_id)!r} does not exist")
+            count = fork_length(source, events)
+            new = self._create(app_name, user_id, new_session_id, state_at(source, count))
+            stored = self.sessions[app_name][user_id][new.id]
+            stored.events.grow(0, source.events[:count])  # type: ignore[attr-defined]  # an EventLog
+            stored.version = count
+            return self._copy(stored, list(stored.events))
 
     async def tail(self, *, app_name: str, user_id: str, session_id: str, after: int) -> list[Event]:
         """The committed events after the first `after`, in order."""
@@ -165,36 +202,38 @@ class InMemorySessionService(SessionStore):
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
         """Forget the session."""
-        self.sessions.get(app_name, {}).get(user_id, {}).pop(session_id, None)
+        with event_log.containers:
+            self.sessions.get(app_name, {}).get(user_id, {}).pop(session_id, None)
 
     async def append_event(self, session: Session, event: Event) -> Event:
         """Commit to the stored log and to `session`, which may be a view of it or a copy, even a stale one."""
         if event.partial:
             return event
-        try:
-            stored = self.sessions[session.app_name][session.user_id][session.id]
-        except KeyError:
-            raise SessionNotFoundError(
-                f"the session {brief(session.id)!r} does not exist (any more); event {event.id} is not stored"
-            ) from None
-        log: EventLog = stored.events  # type: ignore[assignment]  # create_session made it
-        if session.events is not log or session.version != len(log) or event.touched_actions is not None:
-            return self._append_any(stored, session, log, event)
-        # The usual append, through a live view at the end of its log, of an event without actions.
-        if session.lease and session.lease != stored.lease:
-            raise FencedError(fenced(session.id, session.lease, stored.lease))
-        if log.knows(event.id):
-            raise stored_before(event)
-        if event.author != "user":
-            check_pairing(log, event)
-        kept = kept_event(event)
-        freeze_event(event)
-        log.take(kept)
-        if kept is not event:
-            freeze_event(kept)
-        session.version = stored.version = len(log)
-        session.last_update_time = stored.last_update_time = event.timestamp
-        return event
+        with event_log.containers:
+            try:
+                stored = self.sessions[session.app_name][session.user_id][session.id]
+            except KeyError:
+                raise SessionNotFoundError(
+                    f"the session {brief(session.id)!r} does not exist (any more); event {event.id} is not stored"
+                ) from None
+            log: EventLog = stored.events  # type: ignore[assignment]  # create_session made it
+            if session.events is not log or session.version != len(log) or event.touched_actions is not None:
+                return self._append_any(stored, session, log, event)
+            # The usual append, through a live view at the end of its log, of an event without actions.
+            if session.lease and session.lease != stored.lease:
+                raise FencedError(fenced(session.id, session.lease, stored.lease))
+            if log.knows(event.id):
+                raise stored_before(event)
+            if event.author != "user":
+                check_pairing(log, event)
+            kept = kept_event(event)
+            freeze_event(event)
+            log.take(kept)
+            if kept is not event:
+                freeze_event(kept)
+            session.version = stored.version = len(log)
+            session.last_update_time = stored.last_update_time = event.timestamp
+            return event
 
     def _append_any(self, stored: Session, session: Session, log: EventLog, event: Event) -> Event:
         version = len(log)

@@ -12,9 +12,9 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from newel.sessions.stored.encoding import encode_event
 from newel_kernel import Event, EventActions, Json
-from newel_types import Content, FunctionCall, FunctionResponse
+from newel_types import Content, FunctionCall, FunctionResponse, Part
 
-_NO_SPARSE = Event.no_sparse
+_NO_SPARSE, _NO_RARE = Event.no_sparse, Part.no_sparse
 _tables_of = attrgetter("artifact_delta", "requested_auth_configs", "requested_tool_confirmations")
 _values_of = attrgetter("compaction", "agent_state", "route", "render_ui_widgets", "set_model_response")
 _NOTHING = (None,) * 5
@@ -47,7 +47,7 @@ def kept_event(event: Event) -> Event:
 def _own_values(content: Content) -> None:
     """Give calls and results values of their own; raises an error if the general way must be taken."""
     for part in content.parts or ():
-        if part.part_metadata is not None:
+        if part.sparse_values is not _NO_RARE and part.part_metadata is not None:
             raise _ChangedError
         if (text := part.text) is not None:
             if not text.isascii():

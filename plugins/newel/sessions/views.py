@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from newel.sessions.errors import UnfitNameError
 from newel.sessions.event_log import EventLog
 from newel_kernel import (
     AlreadyExistsError,
     Event,
     FencedError,
     Session,
-    SessionError,
     SessionNotFoundError,
     StaleSessionError,
     apply_to_state,
@@ -65,7 +65,7 @@ def check_keys(delta: Mapping[str, object], subject: str) -> None:
     """Raise SessionError if a key of a state delta is not a string (it has no scope), or too long."""
     for key in delta:
         if not isinstance(key, str):
-            raise SessionError(
+            raise UnfitNameError(
                 f"{subject} cannot be stored: the state key {key!r} is {type(key).__name__}, not str; "
                 f"nothing was written"
             )
@@ -83,7 +83,7 @@ def check_names(app_name: str, user_id: str, session_id: str) -> None:
 
 def _check_length(name: str, subject: str) -> None:
     if (length := len(name.encode(errors="replace"))) > LONGEST_NAME:
-        raise SessionError(
+        raise UnfitNameError(
             f"{subject} {name[:40]!r}… has {length:,} bytes, more than {LONGEST_NAME}: shorten it; nothing was written"
         )
 

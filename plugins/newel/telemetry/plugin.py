@@ -1,4 +1,4 @@
-"""The plugin of telemetry: OpenTelemetry spans and metrics of invocations, agents, model calls and tool calls.
+"""The plugin of telemetry: OpenTelemetry spans, metrics and events of invocations, agents, model calls and tool calls.
 
 It records as soon as the application has configured a tracer or meter provider; until then nothing
 is recorded, at no cost.
@@ -17,6 +17,7 @@ from newel.telemetry.watch import Watch, note_failure
 from newel_kernel import Observer, hookimpl
 
 if TYPE_CHECKING:
+    from opentelemetry._logs import LoggerProvider
     from opentelemetry.metrics import MeterProvider
     from opentelemetry.trace import TracerProvider
 
@@ -29,11 +30,12 @@ class TelemetryPlugin:
         *,
         tracer_provider: TracerProvider | None = None,
         meter_provider: MeterProvider | None = None,
+        logger_provider: LoggerProvider | None = None,
         name: str = "open_telemetry",
         **settings: object,
     ) -> None:
         self.name = name
-        self._watch = Watch(Settings(**settings), tracer_provider, meter_provider)
+        self._watch = Watch(Settings(**settings), tracer_provider, meter_provider, logger_provider)
 
     @hookimpl
     def register_observers(self) -> list[Observer]:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from traceback import format_exception
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from newel.telemetry import attributes
+from newel.telemetry.generations import Generation
 from newel_kernel import Operation, current_operation
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.trace import Span, TracerProvider
-
-#: The GenAI conventions whose names the attributes have.
-SCHEMA = "https://opentelemetry.io/schemas/1.37.0"
-
 
 #: The spans of all recorders: several may record the same operations to providers of their own.
 _spans: WeakSet[Span] = WeakSet()
@@ -30,36 +28,41 @@ class OpenOperation:
     """An operation between its start and its end."""
 
     operation: Operation
-    #: None if only metrics are recorded.
-    span: Span | None
+    #: None if no spans are recorded.
+    span: Span | None = None
     #: The OpenTelemetry context of its next step.
     around: Context | None = None
     #: A failure that a hook answered: the operation ends well all the same.
     failure: BaseException | None = None
+    #: Of an agent: the provider of the model that was asked first, and how many calls of models and tools it made.
+    provider: str | None = None
+    calls: Counter[str] = field(default_factory=Counter)
 
 
 class Spans:
     """Begins spans with a provider's tracer."""
 
-    def __init__(self, provider: TracerProvider) -> None:
+    def __init__(self, provider: TracerProvider, generation: Generation) -> None:
         from opentelemetry import context, trace
 
         self._context = context
         self._trace = trace
-        self._tracer = provider.get_tracer("newel", version("newel"), schema_url=SCHEMA)
+        self._tracer = provider.get_tracer("newel", version("newel"), schema_url=generation.schema or None)
+        self._generation = generation
 
     def begin(self, operation: Operation, parent: Span | None, *, here: bool) -> Span:
         """The operation's span: below the current one if it begins `here`, else below `parent`."""
         around = None
         if parent is not None and not (here and self._is_ours(parent)):
             around = self._trace.set_span_in_context(parent)
-        name = attributes.span_name(operation)
+        beginning = attributes.beginning(operation)
+        name = self._generation.span_name(attributes.span_name(operation, beginning))
         if parent is not None and not parent.is_recording():
             span = self._tracer.start_span(name, around)  # not sampled: nothing would read its attributes
         else:
             kinds = self._trace.SpanKind
             kind = kinds.CLIENT if operation.kind == "model" else kinds.INTERNAL
-            span = self._tracer.start_span(name, around, kind, attributes.beginning(operation))
+            span = self._tracer.start_span(name, around, kind, self._generation.named(beginning))
         _spans.add(span)
         return span
 

@@ -11,13 +11,14 @@ from newel_kernel import Observer, Operation, Signal
 from newel_types import deferred
 
 if TYPE_CHECKING:
+    from opentelemetry._logs import LoggerProvider
     from opentelemetry.metrics import MeterProvider
     from opentelemetry.trace import TracerProvider
 
     from newel.telemetry.recorder import Recorder
     from newel.telemetry.settings import Settings
 
-_TRACE, _METRICS = "opentelemetry.trace", "opentelemetry.metrics"
+_TRACE, _METRICS, _LOGS = "opentelemetry.trace", "opentelemetry.metrics", "opentelemetry._logs"
 _loaded = sys.modules
 
 _recorder = deferred("newel.telemetry.recorder", "Recorder")
@@ -31,11 +32,13 @@ class Watch:
         settings: Settings,
         tracer_provider: TracerProvider | None = None,
         meter_provider: MeterProvider | None = None,
+        logger_provider: LoggerProvider | None = None,
     ) -> None:
         self._settings = settings
         self._tracers: Source[TracerProvider] = Source("trace", "tracer", tracer_provider)
         self._meters: Source[MeterProvider] = Source("metrics", "meter", meter_provider)
-        self._waits = self._tracers.waits and self._meters.waits
+        self._loggers: Source[LoggerProvider] = Source("_logs", "logger", logger_provider)
+        self._waits = self._tracers.waits and self._meters.waits and self._loggers.waits
         self._recorder: Recorder | None = None
 
     def as_observer(self, name: str) -> Observer:
@@ -44,13 +47,13 @@ class Watch:
 
     def enabled(self) -> bool:
         """Whether there is a provider to record to."""
-        if self._waits and _TRACE not in _loaded and _METRICS not in _loaded:
+        if self._waits and _TRACE not in _loaded and _METRICS not in _loaded and _LOGS not in _loaded:
             return False  # a module that was never imported is not configured
         return self._records().enabled()
 
     def _records(self) -> Recorder:
         if self._recorder is None:
-            self._recorder = _recorder()(self._settings, self._tracers, self._meters)
+            self._recorder = _recorder()(self._settings, self._tracers, self._meters, self._loggers)
         return self._recorder
 
     def _notify(self, signal: Signal) -> None:

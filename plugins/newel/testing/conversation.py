@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import TypedDict, TypeVar, Unpack
 
 from newel.apps import App
 from newel.artifacts import InMemoryArtifactService
@@ -18,7 +18,7 @@ from newel.runners import Runner
 from newel.runs.abort import AbortSignal
 from newel.sessions import InMemorySessionService
 from newel_compose import Composition, compose, compose_once
-from newel_kernel import BaseSessionService, Event, LlmRequest, RunConfig, Session, Stash
+from newel_kernel import BaseSessionService, ConfigurationError, Event, LlmRequest, RunConfig, Session, Stash
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 
@@ -71,6 +71,9 @@ class Turn(list[Event]):
         """The calls that wait for the user or another party: approvals, credentials, input, long-running tools."""
         waiting = {id_ for event in self for id_ in event.long_running_tool_ids or ()}
         return [call for call in self.calls if call.id in waiting]
+
+
+T = TypeVar("T")
 
 
 class Conversation:
@@ -138,7 +141,7 @@ class Conversation:
 
         None with `invocation_id` continues that invocation.
         """
-        return asyncio.run(self.send(message, **options))
+        return _waited(self.send(message, **options))
 
     async def send(self, message: object = "hello", **options: Unpack[RunOptions]) -> Turn:
         """`say`, to be awaited."""
@@ -178,7 +181,7 @@ class Conversation:
     @property
     def session(self) -> Session:
         """`stored`, for plain test functions."""
-        return asyncio.run(self.stored())
+        return _waited(self.stored())
 
     @property
     def model(self) -> ScriptedModel:
@@ -201,3 +204,15 @@ def _parts(events: Iterable[Event]) -> list[Part]:
         if event.content is not None and not event.partial
         for part in event.content.parts or ()
     ]
+
+
+def _waited(result: Coroutine[object, object, T]) -> T:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(result)
+    result.close()
+    raise ConfigurationError(
+        "an event loop runs here, as in a notebook: use `await conversation.send(...)` instead of say(), and "
+        "`await conversation.stored()` instead of what waits for it"
+    )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from newel.evaluation.runs.evaluation import EvaluationRun
     from newel.models.scripted import ScriptedModel
+    from newel.testing.packages import FakePackages
     from newel_compose import Composition, Distribution
 
 
@@ -62,6 +63,22 @@ def composed() -> Compose:
     from newel_compose import compose  # noqa: PLC0415 - as above
 
     return compose
+
+
+@pytest.fixture
+def fake_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakePackages]:
+    """An empty folder of packages on `sys.path`; its `install` makes a distribution that looks installed.
+
+    What was imported from it is forgotten when the test ends.
+    """
+    from newel.testing.packages import FakePackages  # noqa: PLC0415 - as above
+
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    packages = FakePackages(folder)
+    yield packages
+    packages.forget()
 
 
 @pytest.fixture

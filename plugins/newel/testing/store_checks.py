@@ -5,19 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from itertools import count
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
+from newel.testing.processes import CAN_FORK
 from newel_kernel import seam
 
-
-class Closable(Protocol):
-    """A store that is closed after use."""
-
-    async def close(self) -> None:
-        """Release what it holds."""
-
-
-S = TypeVar("S", bound=Closable)
+S = TypeVar("S")
 _places = count(1)
 
 
@@ -41,7 +34,13 @@ class StorePlace(Generic[S]):
     async def close(self) -> None:
         """Close the services."""
         while self._open:
-            await self._open.pop().close()
+            if (close := getattr(self._open.pop(), "close", None)) is not None:
+                await close()
+
+
+def new_app() -> str:
+    """The name of an app that no other check has."""
+    return f"conformance-{seam.new_id()}-{next(_places)}"
 
 
 def in_places(
@@ -51,7 +50,7 @@ def in_places(
 
     def runner(check: Callable[[StorePlace[S]], Awaitable[None]]) -> Callable[[], None]:
         async def run() -> None:
-            place = StorePlace(make, f"conformance-{seam.new_id()}-{next(_places)}")
+            place = StorePlace(make, new_app())
             try:
                 await check(place)
             finally:
@@ -62,8 +61,21 @@ def in_places(
     return {name: runner(check) for name, check in checks.items()}
 
 
-def run_all(checks: Mapping[str, Callable[[], None]], kind: str) -> None:
-    """Run the checks of a store of a `kind`; one AssertionError names all that fail."""
+def in_processes(
+    checks: Mapping[str, Callable[[Callable[[], S], str], None]], make: Callable[[], S]
+) -> dict[str, Callable[[], None]]:
+    """The checks that fork processes, by name, each to be called without arguments; none if processes cannot fork."""
+    if not CAN_FORK:
+        return {}
+
+    def runner(check: Callable[[Callable[[], S], str], None]) -> Callable[[], None]:
+        return lambda: check(make, new_app())
+
+    return {name: runner(check) for name, check in checks.items()}
+
+
+def run_all(checks: Mapping[str, Callable[[], None]], subject: str) -> None:
+    """Run the checks of a `subject`, such as "session store"; one AssertionError names all that fail."""
     problems = []
     for name, check in checks.items():
         try:
@@ -71,4 +83,4 @@ def run_all(checks: Mapping[str, Callable[[], None]], kind: str) -> None:
         except Exception as error:  # noqa: BLE001 - a store's own errors; all are reported together
             problems.append(f"{name}: {type(error).__name__}: {error}")
     if problems:
-        raise AssertionError("the {} store fails {} check(s):\n{}".format(kind, len(problems), "\n".join(problems)))
+        raise AssertionError("the {} fails {} check(s):\n{}".format(subject, len(problems), "\n".join(problems)))

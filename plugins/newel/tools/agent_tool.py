@@ -106,10 +106,11 @@ class AgentTool(BaseTool):
 
     def _without_objects(self, chains: Chains) -> Chains:
         """The same chains without the plugin objects that were handed to the runner; composed once."""
-        if not isinstance(chains, newel_compose.Composition) or not chains.objects:
+        if not isinstance(chains, newel_compose.Composition) or not (objects := chains.objects):
             return chains
         if self._plain is None or self._plain[0] is not chains:
-            self._plain = (chains, newel_compose.compose(chains.distribution))
+            kept = [one for one in objects if getattr(one, "__newel_stays__", False)]
+            self._plain = (chains, newel_compose.compose(chains.distribution, plugins=kept))
         return self._plain[1]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias, TypedDict, Unpack, overload
+from typing import ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from pydantic import ValidationError
 
@@ -12,7 +12,10 @@ from newel.tools.confirmation import Needed
 from newel.tools.refinement import Refinement, refined
 from newel_kernel import ConfigurationError, Effect, did_you_mean
 
-Function: TypeAlias = Callable[..., object]
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
+T = TypeVar("T")
 
 
 class Options(TypedDict, total=False):
@@ -27,24 +30,31 @@ class Options(TypedDict, total=False):
     effect: Effect | str
 
 
-@overload
-def tool(function: Function) -> tools.FunctionTool: ...
+class Decorator(Protocol):
+    """What ``@tool(...)`` gives."""
+
+    def __call__(self, function: Callable[P, R], /) -> tools.FunctionTool[P, R]:
+        """The tool of a function."""
 
 
 @overload
-def tool(**options: Unpack[Options]) -> Callable[[Function], tools.FunctionTool]: ...
+def tool(function: Callable[P, R]) -> tools.FunctionTool[P, R]: ...
 
 
-def tool(
-    function: Function | None = None, **options: Unpack[Options]
-) -> tools.FunctionTool | Callable[[Function], tools.FunctionTool]:
+@overload
+def tool(**options: Unpack[Options]) -> Decorator: ...
+
+
+def tool(function: Callable[P, R] | None = None, **options: Unpack[Options]) -> tools.FunctionTool[P, R] | Decorator:
     """Make a FunctionTool of a function; as ``@tool``, or with options as ``@tool(require_confirmation=True)``.
+
+    The tool can be called as the function.
 
     Raises ConfigurationError for an option that does not exist or has an invalid value.
     """
     refinement = _refinement(options)
 
-    def decorate(function: Function) -> tools.FunctionTool:
+    def decorate(function: Callable[Q, T]) -> tools.FunctionTool[Q, T]:
         return refined(tools.FunctionTool(function), refinement)
 
     return decorate if function is None else decorate(function)

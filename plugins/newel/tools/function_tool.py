@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
 
+from newel.contexts.generics import OfFunction, P, R
 from newel.models.wire.names import legal
 from newel.policies.thread_pool import Pool
 from newel.policies.time_limits import within
@@ -52,7 +53,7 @@ class FunctionState:
     injected: Json = field(default_factory=dict)
 
 
-class FunctionTool(BaseTool):
+class FunctionTool(OfFunction[P, R], BaseTool):
     """A function, a coroutine function or a callable object; its signature is the schema, its docstring the text.
 
     A parameter annotated with the Context (or named `tool_context` or `ctx`) gets the context and is not shown to the
@@ -65,20 +66,22 @@ class FunctionTool(BaseTool):
 
     def __init__(
         self,
-        func: Callable[..., object] | None = None,
+        func: Callable[P, R] | None = None,
         *,
-        fn: Callable[..., object] | None = None,
+        fn: Callable[P, R] | None = None,
         require_confirmation: Needed = False,
         describe_parameters: bool | None = None,
         effect: Effect | str | None = None,
         name: str | None = None,
         timeout: float | None = None,
     ) -> None:
-        function = func or fn
+        function: Callable[P, R] | None = func or fn
+        while isinstance(function, FunctionTool):  # a decorated function
+            function = function.func
         if function is None or not callable(function):
             raise ConfigurationError(f"FunctionTool needs a callable, not {function!r}")
         note_locals(function)
-        self.func = function
+        self.func: Callable[P, R] = function
         self.__newel__ = FunctionState(document(function), describe_parameters is None)
         super().__init__(name=name or _name(function), description=self.__newel__.document, effect=effect)
         if timeout is not None:
@@ -86,6 +89,10 @@ class FunctionTool(BaseTool):
         self._require_confirmation = require_confirmation
         if describe_parameters:
             _describe(self, whole=True)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the function itself: nothing is checked, asked or traced."""
+        return self.func(*args, **kwargs)
 
     def __copy__(self) -> Self:
         copied = object.__new__(type(self))

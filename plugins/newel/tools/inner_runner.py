@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from newel.budgets.payer import inherit
 from newel.contexts.invocation_context import InvocationContext, Resumability
 from newel.contexts.run_config import RunConfig, unset
 from newel.sessions.kinds import SessionBackend
@@ -48,6 +49,7 @@ class InnerRunner(Runner):
             credential_service=caller.credential_service,
             resumability_config=self.resumability_config,
         )
-        ctx.budget = caller.budget
+        ctx.budget, ctx.deps = caller.budget, caller.deps
+        inherit(ctx, caller)
         ctx.stash[DEPTH] = caller.stash.get(DEPTH, 0) + 1
         return ctx

@@ -48,8 +48,10 @@ def adapt_tool(chains: Chains, entry: object) -> BaseTool:
         if adapter.accepts(entry):
             return adapter.adapt(entry)
     names = ", ".join(sorted(adapter.name for adapter in adapters)) or "none"
+    remedy = "; give the function itself, without quotes or a call" if isinstance(entry, str) else ""
     raise ConfigurationError(
-        f"{entry!r} is not a tool: no adapter accepts it (adapters: {names}){chains.registry.why_missing(ToolAdapter)}"
+        f"{entry!r} is not a tool: no adapter accepts it (adapters: {names}){remedy}"
+        f"{chains.registry.why_missing(ToolAdapter)}"
     )
 
 

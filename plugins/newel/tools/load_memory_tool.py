@@ -43,6 +43,8 @@ async def load_memory(query: str, tool_context: ToolContext) -> LoadMemoryRespon
 class LoadMemoryTool(FunctionTool):
     """`load_memory`, and the instruction to use it."""
 
+    telemetry_type = "datastore"
+
     def __init__(self) -> None:
         super().__init__(load_memory, effect=Effect.PURE)
 

@@ -254,6 +254,8 @@ def is_invalid(event: Event) -> bool:
 
 def schema_problem(schema: Any) -> str | None:
     """Why `schema` cannot validate anything, or None; a type that is not defined yet is not a problem."""
+    if isinstance(schema, BaseModel) and not hasattr(schema, "any_of"):  # google-genai's Schema is a model, too
+        return f"it is an object of {type(schema).__name__}; give the class itself, without a call"
     if schema is None or isinstance(schema, dict) or hasattr(schema, "model_dump"):
         return None
     wrong = isinstance(schema, str) or inspect.isroutine(schema)

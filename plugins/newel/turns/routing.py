@@ -65,7 +65,7 @@ def messages(ctx: InvocationContext, turn: Turn) -> list[Event]:
     """
     if not turn.answered:
         scope = open_scope(turn.log) if turn.log.events else None
-        return [Event(invocation_id=ctx.invocation_id, author="user", content=turn.content, isolation_scope=scope)]
+        return [Event(ctx.invocation_id, "user", turn.content, None, None, None, scope)]
     check_answers(turn)
     content = accepted(ctx, turn)
     ctx.stash[MESSAGES] = events = _answers(ctx, turn, content) if content is not None else []

@@ -19,9 +19,7 @@ class Handover(Event):
     __slots__ = ("context", "last", "operation", "target")
 
     def __init__(self, target: BaseAgent, context: InvocationContext, results: Event | None = None) -> None:
-        super().__init__(
-            author=context.agent.name, invocation_id=context.invocation_id, partial=True, id="handover", timestamp=0.0
-        )
+        super().__init__(context.invocation_id, context.agent.name, None, True, id="handover", timestamp=0.0)
         self.target = target
         self.context = context
         #: The agent's run, of which the target's is a part.

@@ -1,11 +1,11 @@
-"""The kind `WebPanel`: tabs of the page that plugins add."""
+"""The kinds `WebPanel`, tabs of the page that plugins add, and `Redaction`, which masks an exported page."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from newel_kernel import Descriptor, Settings, hookspec
+from newel_kernel import Descriptor, Json, Settings, hookspec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +24,31 @@ class WebPanel(Descriptor):
     source: Callable[[], str]
     #: One line about it, which is shown until the reader closes it.
     line: str = ""
+    #: Whether it is left out when stored sessions are shown without their agents.
+    needs_agent: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redaction(Descriptor):
+    """Masks what leaves with an exported page (`newel web --export`)."""
+
+    #: Gets JSON data and returns it masked, as new data. The structure stays the same.
+    redact: Callable[[Json], Json]
+
+
+@hookspec
+def register_redactions(settings: Settings) -> Sequence[Redaction]:
+    """What masks an exported page. Returns the data of the page, masked.
+
+    >>> class Plugin:
+    ...     @hookimpl
+    ...     def register_redactions(self):
+    ...         return [Redaction(name="blank", redact=lambda data: {})]
+    >>> composed = compose("adk", plugins=[Plugin()])
+    >>> composed.registry.find(Redaction, "blank").redact({"text": "secret"})
+    {}
+    """
+    return ()
 
 
 @hookspec

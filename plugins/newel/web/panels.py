@@ -39,13 +39,19 @@ async def panels(call: Call) -> object:
             source=one.source,
         )
         for one in owned.values()
+        if call.server.stored is None or not one.item.needs_agent
     ]
 
 
 @endpoint(media_type="text/javascript")
 async def panel(call: Call) -> Response:
     """The module of a plugin's panel."""
-    owned = call.server.composition.registry.owned(WebPanel).get(call.path["name"].removesuffix(".js"))
+    return module(call, call.path["name"])
+
+
+def module(call: Call, name: str) -> Response:
+    """The module of the panel of this name."""
+    owned = call.server.composition.registry.owned(WebPanel).get(name.removesuffix(".js"))
     if owned is None:
         raise Refusal(404, "Not Found")
     try:

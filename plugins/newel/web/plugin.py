@@ -11,8 +11,8 @@ from newel_types import deferred
 
 @hookimpl
 def register_kinds() -> list[Kind[Descriptor]]:
-    """The tabs that plugins add."""
-    return [Kind(kinds.WebPanel, kinds.register_web_panels)]
+    """The tabs that plugins add, and what masks an exported page."""
+    return [Kind(kinds.WebPanel, kinds.register_web_panels), Kind(kinds.Redaction, kinds.register_redactions)]
 
 
 @hookimpl
@@ -40,6 +40,7 @@ def register_web_panels() -> list[WebPanel]:
             element="newel-memory",
             source=lambda: _element("newel-memory", "memory"),
             line="what the agent would find about the user, over all sessions.",
+            needs_agent=True,
         ),
         WebPanel(
             name="compare",

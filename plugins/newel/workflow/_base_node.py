@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias, TypedDict
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from newel.errors.misspelt_fields import with_suggestions
 from newel.workflow._retry_config import RetryConfig
@@ -14,8 +14,31 @@ from newel.workflow.coercion import fit_plain
 from newel.workflow.context import NodeContext, Run
 from newel.workflow.state_schema import Schema
 from newel_kernel import Event
+from newel_types import FieldSignature, OneLineErrors
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import UnionType
+
+    from newel_types import Schema as JsonSchema
+
+    NodeSchema: TypeAlias = type[Any] | UnionType | JsonSchema | Mapping[str, Any]
+else:
+    NodeSchema = object
 
 START_NAME = "__START__"
+
+
+class NodeFields(TypedDict, total=False):
+    """The fields that every kind of node takes."""
+
+    description: str
+    rerun_on_resume: bool
+    wait_for_output: bool
+    timeout: float | None
+    input_schema: NodeSchema | None
+    output_schema: NodeSchema | None
+    state_schema: Schema | None
 
 
 def _identifier(name: str) -> str:
@@ -24,7 +47,7 @@ def _identifier(name: str) -> str:
     return name
 
 
-class BaseNode(BaseModel):
+class BaseNode(OneLineErrors):
     """A step of a graph: a name, and `_run_impl`, an async generator that a subclass implements.
 
     What it yields becomes events: an Event unchanged, a RequestInput as a question to the user, any other value as
@@ -33,18 +56,22 @@ class BaseNode(BaseModel):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", defer_build=True)
 
+    #: A Python identifier, unique in the graph.
     name: Annotated[str, AfterValidator(_identifier)]
+    #: What the node does, for people and drawings.
     description: str = ""
     #: Once its questions are answered: run it again, with the answers in `ctx.resume_inputs`; else they are its output.
     rerun_on_resume: bool = False
     #: A run without output triggers nothing: the node waits for its next trigger.
     wait_for_output: bool = False
+    #: How it is tried again when it failed; None: it is not.
     retry_config: RetryConfig | None = None
     #: Seconds that one attempt may take.
     timeout: float | None = Field(default=None, gt=0)
-    #: Pydantic classes, annotations that pydantic knows, or JSON schemas, which say nothing about the value.
-    input_schema: object = None
-    output_schema: object = None
+    #: What the input must fit: a pydantic class, an annotation that pydantic knows, or a JSON schema (not checked).
+    input_schema: NodeSchema | None = None
+    #: What the output must fit, in the same forms.
+    output_schema: NodeSchema | None = None
     #: A pydantic class: the state keys that the node, and those in it, may write.
     state_schema: Schema | None = None
 
@@ -52,6 +79,12 @@ class BaseNode(BaseModel):
     _requires_all_predecessors: ClassVar[bool] = False
     #: Its nodes' events bear its name.
     __newel_is_graph__: ClassVar[bool] = False
+
+    __signature__: ClassVar[Any] = FieldSignature()
+
+    @classmethod
+    def __pydantic_on_complete__(cls) -> None:
+        cls.__signature__ = FieldSignature()  # pydantic has set its own
 
     @model_validator(mode="wrap")
     @classmethod

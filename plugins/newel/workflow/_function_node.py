@@ -5,17 +5,18 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import aclosing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack, cast
 
 from pydantic import BaseModel, PrivateAttr
 
+from newel.contexts.generics import OfFunction, P, R
 from newel.contexts.model_data import carried
 from newel.events.request_input import RequestInput
-from newel.workflow._base_node import BaseNode
+from newel.workflow._base_node import BaseNode, NodeFields
 from newel.workflow._retry_config import RetryConfig
 from newel.workflow.binding import Binding, Source
 from newel.workflow.context import Run
-from newel_kernel import Event
+from newel_kernel import Event, Json
 from newel_types import ATOMS, Content, deferred, late
 
 if TYPE_CHECKING:
@@ -27,7 +28,14 @@ else:
 _missing_credential = deferred("newel.workflow.node_auth", "missing_credential")
 
 
-class FunctionNode(BaseNode):
+class FunctionNodeFields(NodeFields, total=False):
+    """The further fields of a node of a function."""
+
+    parameter_binding: Source
+    auth_config: AuthConfig | None
+
+
+class FunctionNode(OfFunction[P, R], BaseNode):
     """Runs `func`: a function, a coroutine function, or a generator function of either kind.
 
     A parameter named `node_input` gets the input, one annotated with the Context (or named `ctx`) the context; the
@@ -36,7 +44,9 @@ class FunctionNode(BaseNode):
     event: see `BaseNode`; a Content becomes a message.
     """
 
+    #: The function that it runs.
     func: Callable[..., object]
+    #: The source of the parameters' values: the session's state, or the fields of the input.
     parameter_binding: Source = "state"
     #: The credential that a run needs: it asks the user for it first, and `ctx.get_auth_response(config)` gives it.
     auth_config: AuthConfig | None = None
@@ -47,14 +57,14 @@ class FunctionNode(BaseNode):
 
     def __init__(
         self,
-        func: Callable[..., object] | None = None,
+        func: Callable[P, R] | None = None,
         *,
-        fn: Callable[..., object] | None = None,
+        fn: Callable[P, R] | None = None,
         name: str | None = None,
         retry_config: RetryConfig | None = None,
-        **fields: object,
+        **options: Unpack[FunctionNodeFields],
     ) -> None:
-        function = func or fn
+        function, fields = func or fn, cast("Json", options)
         if not callable(function):
             raise ValueError(f"FunctionNode needs a callable as func, not {function!r}")
         name = name or getattr(function, "__name__", None)
@@ -68,6 +78,10 @@ class FunctionNode(BaseNode):
             )
         super().__init__(name=name, retry_config=retry_config, **fields, **{"func": function})
 
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the function itself, outside a graph."""
+        return cast("R", self.func(*args, **kwargs))
+
     def model_post_init(self, context: object, /) -> None:
         """Read the signature."""
         super().model_post_init(context)
@@ -77,7 +91,7 @@ class FunctionNode(BaseNode):
         self._generates = inspect.isgeneratorfunction(call) or inspect.isasyncgenfunction(call)
         waits = inspect.iscoroutinefunction(call) or inspect.isasyncgenfunction(call)
         self._in_place = not waits and not self._generates and self.auth_config is None
-        hints = self._binding.hints
+        hints: Json = self._binding.hints
         if self.input_schema is None and _is_model(hints.get("node_input")):
             self.input_schema = hints["node_input"]
         if self.output_schema is None and not self._generates and _is_model(hints.get("return")):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from typing import Unpack
 
 from pydantic import Field
 
-from newel.workflow._base_node import START, BaseNode
+from newel.workflow._base_node import START, BaseNode, NodeFields
 from newel.workflow._errors import NodeInterruptedError
 from newel.workflow._retry_config import RetryConfig
 from newel.workflow.context import ChildRun, Run
-from newel.workflow.factory import build_node
-from newel_kernel import Event
+from newel.workflow.factory import NodeLike, build_node
+from newel_kernel import Event, Json
 
 
 class ParallelWorker(BaseNode):
@@ -22,25 +23,27 @@ class ParallelWorker(BaseNode):
     taken as a list of one.
     """
 
+    #: What runs on each item.
     node: BaseNode
+    #: How many items at once; None: all.
     max_concurrency: int | None = Field(default=None, ge=1)
 
     def __init__(
         self,
-        node: object,
+        node: NodeLike,
         *,
+        name: str | None = None,
         max_concurrency: int | None = None,
         retry_config: RetryConfig | None = None,
-        timeout: float | None = None,
-        **fields: object,
+        **options: Unpack[NodeFields],
     ) -> None:
         inner = build_node(node)
+        fields: Json = {"name": name or inner.name, **options}
         if inner is START:
             raise ValueError("a parallel worker cannot run START")
-        fields.setdefault("name", inner.name)
         fields.setdefault("description", inner.description)
         fields["rerun_on_resume"] = True
-        fields |= {"node": inner, "max_concurrency": max_concurrency, "retry_config": retry_config, "timeout": timeout}
+        fields |= {"node": inner, "max_concurrency": max_concurrency, "retry_config": retry_config}
         super().__init__(**fields)
 
     async def __newel_events__(self, run: Run) -> AsyncGenerator[Event, None]:

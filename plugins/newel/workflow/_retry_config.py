@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import builtins
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
+from typing import Any, ClassVar
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import Field, field_validator
 
 from newel_kernel import did_you_mean
+from newel_types import FieldSignature, OneLineErrors
 
 _ATTEMPTS = 5
 _INITIAL_SECONDS = 1.0
@@ -18,7 +20,7 @@ _FACTOR = 2.0
 _JITTER = 1.0
 
 
-class RetryConfig(BaseModel, extra="forbid", defer_build=True):
+class RetryConfig(OneLineErrors, extra="forbid", defer_build=True):
     """How a failed node is tried again: exponential back-off in seconds, with jitter.
 
     `max_attempts` counts the first one (default 5; 0 and 1 mean no retry). `jitter` is the part of a delay that
@@ -26,12 +28,24 @@ class RetryConfig(BaseModel, extra="forbid", defer_build=True):
     a class that nothing has imported yet is given with its module: ``httpx.ConnectError``.
     """
 
+    #: How often the node is tried, the first time included; None: 5.
     max_attempts: int | None = Field(default=None, ge=0)
+    #: Seconds before the second attempt; None: 1.
     initial_delay: float | None = Field(default=None, ge=0)
+    #: The most seconds between two attempts; None: 60.
     max_delay: float | None = Field(default=None, ge=0)
+    #: By how much each delay is longer than the one before; None: 2.
     backoff_factor: float | None = Field(default=None, gt=0)
+    #: The part of a delay that is random, either way; None: 1.
     jitter: float | None = Field(default=None, ge=0)
-    exceptions: list[str] | None = None
+    #: Which failures are tried again: exception classes or their names; None: all.
+    exceptions: Sequence[str | type[BaseException]] | None = None
+
+    __signature__: ClassVar[Any] = FieldSignature()
+
+    @classmethod
+    def __pydantic_on_complete__(cls) -> None:
+        cls.__signature__ = FieldSignature()  # pydantic has set its own
 
     @field_validator("exceptions", mode="before")
     @classmethod

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from typing import Any
+from typing import Any, Unpack
 
-from newel.workflow._base_node import BaseNode
+from newel.workflow._base_node import BaseNode, NodeFields
+from newel.workflow._retry_config import RetryConfig
 from newel.workflow.context import NodeContext
-from newel_kernel import BaseTool, seam
+from newel_kernel import BaseTool, Json, seam
 
 
 class ToolNode(BaseNode):
     """Runs `tool` on the input, a dict of its arguments (or None, for none); its result is the output."""
 
+    #: The tool that it runs.
     tool: BaseTool
 
-    def __init__(self, tool: BaseTool, **fields: object) -> None:
-        fields.setdefault("name", tool.name)
+    def __init__(
+        self,
+        tool: BaseTool,
+        *,
+        name: str | None = None,
+        retry_config: RetryConfig | None = None,
+        **options: Unpack[NodeFields],
+    ) -> None:
+        fields: Json = {"name": name or tool.name, "retry_config": retry_config, **options}
         fields.setdefault("description", tool.description or "")
         super().__init__(**fields, **{"tool": tool})
 

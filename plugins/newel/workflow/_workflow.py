@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from typing import Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias, Unpack
 
 from pydantic import AfterValidator, Field
 
 from newel.agents.base_agent import BaseAgent
 from newel.agents.driver import Driver
+from newel.contexts.generics import DepsIn
 from newel.runs.closing import toolsets_of
-from newel.workflow._base_node import BaseNode
+from newel.workflow._base_node import BaseNode, NodeFields
 from newel.workflow._errors import NodeInterruptedError, StateSchemaError
 from newel.workflow._function_node import FunctionNode
 from newel.workflow._graph import Graph
 from newel.workflow._parallel_worker import ParallelWorker
 from newel.workflow.agent_node import AgentNode
 from newel.workflow.context import Run
-from newel.workflow.edges import Edge
+from newel.workflow.edges import Edge, EdgeItem
+from newel.workflow.factory import NodeLike
 from newel.workflow.graph_run import GraphRun
 from newel.workflow.node_run import NodeRun
 from newel.workflow.root_run import run_root
@@ -65,7 +67,19 @@ def _edge_items(items: list[object]) -> list[object]:
     return items
 
 
-class Workflow(BaseAgent, BaseNode):
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from newel.agents.fields import AgentCallback
+    from newel.workflow._retry_config import RetryConfig
+    from newel_kernel import BaseAgent as KernelAgent
+
+    Edges: TypeAlias = list[EdgeItem]
+else:
+    Edges = Annotated[list[object], AfterValidator(_edge_items)]
+
+
+class Workflow(BaseAgent[DepsIn, str], BaseNode):
     """Runs the graph of `edges`: Edges, and chains such as ``("START", a, (b, c), join, {"again": a, "done": d})``.
 
     Nodes are functions, tools, agents, workflows and BaseNodes. What a node gives is the input of those that
@@ -75,15 +89,42 @@ class Workflow(BaseAgent, BaseNode):
     __newel_is_graph__: ClassVar[bool] = True
     __newel_driver__: ClassVar[type[AgentDriver]] = WorkflowDriver
 
+    #: A Python identifier; the events of its nodes bear it.
     name: str = "workflow"
+    #: Whether it runs again once questions in it are answered.
     rerun_on_resume: bool = True
-    edges: Annotated[list[object], AfterValidator(_edge_items)] = Field(default_factory=list)
+    #: Edges, and chains of nodes.
+    edges: Edges = Field(default_factory=list)
+    #: How many nodes run side by side; None: all that are due.
     max_concurrency: int | None = Field(default=None, ge=1)
+    #: The compiled form of the edges, which it is made from if there is none.
     graph: Graph | None = None
 
-    def __init__(self, **fields: object) -> None:
-        super().__init__(**fields)
-        _check_state_schema(self)
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            name: str = "workflow",
+            edges: Sequence[EdgeItem] = (),
+            max_concurrency: int | None = None,
+            graph: Graph | None = None,
+            retry_config: RetryConfig | None = None,
+            sub_agents: Sequence[KernelAgent] = (),
+            before_agent_callback: AgentCallback[DepsIn] | None = None,
+            after_agent_callback: AgentCallback[DepsIn] | None = None,
+            **options: Unpack[NodeFields],
+        ) -> None:
+            """The graph of `edges`: chains of nodes such as ``("START", first, (left, right), join)``.
+
+            Nodes are functions, tools, agents, workflows and BaseNodes; what one gives is the input of the next.
+            """
+
+    else:
+
+        def __init__(self, **fields: object) -> None:
+            super().__init__(**fields)
+            _check_state_schema(self)
 
     def model_post_init(self, context: object, /) -> None:
         """Build the graph and check it."""
@@ -127,7 +168,7 @@ class Workflow(BaseAgent, BaseNode):
             raise NodeInterruptedError()
 
 
-def _check_state_schema(workflow: Workflow) -> None:
+def _check_state_schema(workflow: Workflow[Any]) -> None:
     """Refuse parameters that the state cannot have. After validation, which would change the error's type."""
     for node in workflow.graph.nodes if workflow.graph is not None else ():
         schema = node.state_schema or workflow.state_schema
@@ -141,6 +182,8 @@ def _check_state_schema(workflow: Workflow) -> None:
                 )
 
 
-def parallel_worker(node_like: object, max_concurrency: int | None = None, **fields: Any) -> ParallelWorker:
+def parallel_worker(
+    node_like: NodeLike, max_concurrency: int | None = None, **fields: Unpack[NodeFields]
+) -> ParallelWorker:
     """A node that runs `node_like` on each item of a list."""
     return ParallelWorker(node_like, max_concurrency=max_concurrency, **fields)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from typing import Unpack
 
 from pydantic import BaseModel
 
 from newel.agents.isolation import IsolatedResult, finishes, run_isolated
 from newel.contexts.model_data import ModelData, carried
-from newel.workflow._base_node import BaseNode
+from newel.workflow._base_node import BaseNode, NodeFields
+from newel.workflow._retry_config import RetryConfig
 from newel.workflow.context import Run
-from newel_kernel import BaseAgent, Event, InvocationContext
+from newel_kernel import BaseAgent, Event, InvocationContext, Json
 
 
 class _AlwaysResumable:
@@ -28,11 +30,19 @@ class AgentNode(BaseNode):
     no output; so do agents that no model drives.
     """
 
+    #: The agent that it runs.
     agent: BaseAgent
 
-    def __init__(self, agent: BaseAgent, **fields: object) -> None:
+    def __init__(
+        self,
+        agent: BaseAgent,
+        *,
+        name: str | None = None,
+        retry_config: RetryConfig | None = None,
+        **options: Unpack[NodeFields],
+    ) -> None:
+        fields: Json = {"name": name or agent.name, "retry_config": retry_config, **options}
         mode = getattr(agent, "mode", None)
-        fields.setdefault("name", agent.name)
         fields.setdefault("description", agent.description)
         fields.setdefault("rerun_on_resume", True)
         fields.setdefault("wait_for_output", mode == "chat")

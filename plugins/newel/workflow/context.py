@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Protocol, Unpack
+from typing import Any, Protocol, Unpack, cast
 
-from newel.contexts.context import Context
+from newel.contexts.context import Context, Routes
+from newel.contexts.generics import DepsOut
 from newel.events.request_input import RequestInput
 from newel.events.text import text_of
 from newel.workflow._errors import DynamicNodeFailError, NodeInterruptedError
@@ -87,7 +88,7 @@ class ChildRun(Child, Protocol):
         """The output, once it is over, or what it raised; NodeInterruptedError if it waits for an answer."""
 
 
-class NodeContext(Context):
+class NodeContext(Context[DepsOut]):
     """The context of a node's run: its input, its output and route, other nodes to run, and what every context has."""
 
     __slots__ = ("_questions", "_run")
@@ -123,15 +124,15 @@ class NodeContext(Context):
         self._run.outcome.unsent_output = True
 
     @property
-    def route(self) -> object:
+    def route(self) -> Routes:
         """The route (a bool, an int, a string) or routes (a list) that the graph follows from here."""
-        return self._run.outcome.route
+        return cast("Routes", self._run.outcome.route)
 
     @route.setter
-    def route(self, value: object) -> None:
+    def route(self, value: Routes) -> None:
         self._run.outcome.set_route(value)
 
-    def emit_route(self, route: object) -> None:
+    def emit_route(self, route: Routes) -> None:
         """Set the route."""
         self.route = route
 

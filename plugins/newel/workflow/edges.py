@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from newel.workflow._base_node import BaseNode
-from newel.workflow.factory import build_node
+from newel.workflow.factory import NodeLike, build_node
 
 #: The route of an edge that is followed if no other route of its node matched.
 DEFAULT_ROUTE = "__DEFAULT__"
-Route = bool | int | str
+Route: TypeAlias = bool | int | str
+if TYPE_CHECKING:
+    Routes: TypeAlias = Route | Sequence[Route] | None
+    Group: TypeAlias = NodeLike | tuple[NodeLike, ...]
+    ChainItem: TypeAlias = Group | Mapping[Any, Group]
+    EdgeItem: TypeAlias = "Edge | Sequence[ChainItem]"
+else:
+    Routes = EdgeItem = object
 
 
 class Edge(BaseModel):
@@ -23,8 +30,14 @@ class Edge(BaseModel):
 
     #: A node once a graph has the edge; until then what a node is made of.
     from_node: Any
+    #: Likewise.
     to_node: Any
-    route: object = None
+    #: The route, or the routes, on which the edge is followed; None: always.
+    route: Routes = None
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, from_node: NodeLike, to_node: NodeLike, route: Routes = None) -> None: ...
 
     @field_validator("from_node", "to_node")
     @classmethod
@@ -106,7 +119,7 @@ class EdgeReader:
                     self._add(source, target, route)
         return targets
 
-    def _add(self, source: BaseNode, target: BaseNode, route: object) -> None:
+    def _add(self, source: BaseNode, target: BaseNode, route: Any) -> None:
         self.edges.append(Edge(from_node=source, to_node=target, route=route))
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
 
 from newel.workflow._base_node import START, START_NAME, BaseNode
 from newel.workflow._function_node import FunctionNode
 from newel.workflow._tool_node import ToolNode
 from newel.workflow.agent_node import AgentNode
 from newel_kernel import BaseAgent, BaseTool, Json
+
+#: What a node can be made of; START is where a graph begins.
+NodeLike: TypeAlias = BaseNode | BaseAgent | BaseTool | Callable[..., object] | Literal["START"]
 
 
 def build_node(node_like: object, **changes: Any) -> BaseNode:

@@ -16,7 +16,8 @@ from newel.memory import EmbedderMismatchError, MemoryStoreError, MemoryUnavaila
 from newel.testing import HashingEmbedder
 from newel_kernel import ConfigurationError, Event, Session
 from newel_postgres import PostgresMemoryService
-from newel_postgres.memory import plugin
+from newel_postgres.memory import plugin, service
+from newel_postgres.memory.lexemes import Words
 
 ALL = "SELECT number, key, words::text FROM newel_memory_entries ORDER BY number"
 USER: dict[str, Any] = {"app_name": "desk", "user_id": "ada"}
@@ -134,6 +135,28 @@ def test_a_text_that_no_index_holds_whole_is_kept_whole(postgres: Callable[[], s
             assert len(await found(memory, "word")) == 1
 
     asyncio.run(main())
+
+
+def test_a_text_is_split_into_words_before_the_transaction(
+    postgres: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, split = postgres(), service.words_of
+
+    def idle_in_transaction(text: str) -> Words:
+        query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in %'"
+        seen.extend(asyncio.run(rows(url, query)))
+        return split(text)
+
+    async def main() -> None:
+        async with PostgresMemoryService(url) as memory:
+            await memory.add_session_to_memory(session("hello one", "hello two"))
+            await memory.add_session_to_memory(session("hello one", "hello again"))
+            assert sorted(await found(memory, "hello")) == ["hello again", "hello one"]
+
+    seen: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(service, "words_of", idle_in_transaction)
+    asyncio.run(main())
+    assert seen == [(0,)] * 3, "what is known is not split again"
 
 
 def test_a_schema_is_chosen_and_a_later_one_refused(postgres: Callable[[], str]) -> None:

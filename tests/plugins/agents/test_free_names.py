@@ -49,7 +49,7 @@ NAMES = sorted({*COMMON.split(), *OURS} - {*ADK.split()})
 
 
 #: The names of newel that a tool, a toolset, a model or a node may set, and that are documented.
-EXTENSIONS = {"effect", "timeout", "networked", "provider_name", "_repr_mimebundle_"}
+EXTENSIONS = {"deps_type", "effect", "timeout", "networked", "provider_name", "_repr_mimebundle_"}
 #: Class -> the further names of google-adk 2.13's class of that name.
 KINDS: dict[type[Any], str] = {
     BaseAgent: "",

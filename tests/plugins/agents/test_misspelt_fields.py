@@ -24,7 +24,7 @@ class Mine(Agent):
     [
         (Agent, {"name": "a", "instrucion": "x"}, "there is no field 'instrucion'; did you mean 'instruction'?"),
         (Agent, {"name": "a", "tols": []}, "there is no field 'tols'; did you mean 'tools'?"),
-        (Agent, {"name": "a", "zzz": 1}, "there is no field 'zzz' [type=extra_forbidden"),
+        (Agent, {"name": "a", "zzz": 1}, "LlmAgent 'a': there is no field 'zzz'"),
         (Agent, {"nme": "a"}, "there is no field 'nme'; did you mean 'name'?"),
         (Mine, {"name": "a", "patient": 1}, "there is no field 'patient'; did you mean 'patience'?"),
         (SequentialAgent, {"name": "a", "subagents": []}, "did you mean 'sub_agents'?"),

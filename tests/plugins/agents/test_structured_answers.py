@@ -170,7 +170,10 @@ def test_at_last_one_error_names_agent_and_field_also_without_output_key() -> No
     with pytest.raises(OutputSchemaError, match=r"agent 'a' .*\(3 answers\).*n: Input should be"):
         newel.run(Agent(name="a", model=model, output_schema=Number), "go")
     assert len(model.requests) == 3
-    assert newel.run(Agent(name="a", model=ScriptedModel("no"), output_schema=Number), "go", distribution="adk") == "no"
+    loose = ScriptedModel("no")
+    with pytest.raises(OutputSchemaError, match="agent 'a'"):  # a run that returns the value cannot return this one
+        newel.run(Agent(name="a", model=loose, output_schema=Number), "go", distribution="adk")
+    assert len(loose.requests) == 1
 
 
 class Aliased(BaseModel):

@@ -190,6 +190,19 @@ def test_a_prompt_that_nobody_counted_is_estimated() -> None:
     asyncio.run(main())
 
 
+def test_results_count_in_the_estimate() -> None:
+    def look() -> str:
+        """Look."""
+        return "x" * 1000
+
+    async def main() -> None:
+        desk = Desk([{"call": "look"}, "done"], tools=[look], token_threshold=200, event_retention_size=0)
+        await desk.send_all("short")
+        assert desk.summarizer.inputs == [["short", "call look", "result"]]
+
+    asyncio.run(main())
+
+
 def test_a_long_turn_is_compacted_between_its_steps() -> None:
     def look() -> str:
         """Look."""
@@ -308,6 +321,26 @@ def test_a_turn_under_way_keeps_its_message_and_its_last_step() -> None:
         summary, message = desk.last_request()
         assert "summary of 5" in summary
         assert message == "and now?"
+
+    asyncio.run(main())
+
+
+class SlowCounter(Counter):
+    async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
+        await asyncio.sleep(0.01)
+        return await super().maybe_summarize_events(events=events)
+
+
+@pytest.mark.parametrize("kind", [Desk, SafeDesk])
+def test_parallel_agents_pay_for_one_summary_of_the_same_events(kind: type[Desk]) -> None:
+    async def main() -> None:
+        agents = [LlmAgent(name=f"agent{n}", model=ScriptedModel(["done"])) for n in range(3)]
+        root = ParallelAgent(name="all", sub_agents=agents)
+        summarizer = SlowCounter()
+        desk = kind([], root=root, summarizer=summarizer, token_threshold=100, event_retention_size=0)
+        await desk.send_all("m" * 600)
+        assert len(summarizer.inputs) == 1
+        assert summarizer.inputs[0][0] == "m" * 600
 
     asyncio.run(main())
 

@@ -21,6 +21,7 @@ from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel.testing import artifact_checks
 from newel.testing.artifacts.checks import CHECKS, SHARED_CHECKS
+from newel.testing.artifacts.saves import PROCESS_CHECKS, SAVE_CHECKS
 from newel_compose import compose
 from newel_kernel import ConfigurationError, Event, EventActions
 from newel_types import Blob, Part
@@ -32,11 +33,11 @@ def png(data: bytes = b"\x89PNG\x00") -> Part:
     return Part(inline_data=Blob(mime_type="image/png", data=data, display_name="p.png"))
 
 
-@pytest.mark.parametrize("name", [*CHECKS, *SHARED_CHECKS])
+@pytest.mark.parametrize("name", [*CHECKS, *SAVE_CHECKS, *SHARED_CHECKS, *PROCESS_CHECKS])
 def test_every_store_conforms(name: str, made: Any) -> None:
     make, shared = made
     checks = artifact_checks(make, shared=shared)
-    assert (name in checks) == (shared or name in CHECKS)
+    assert (name in checks) == (shared or name in {**CHECKS, **SAVE_CHECKS})
     checks.get(name, lambda: None)()
 
 

@@ -136,18 +136,24 @@ def test_an_owner_that_is_killed_blocks_nobody(tmp_path: Path) -> None:
     save(store, credential("a0", "r9", lasts=-5))  # the user has consented again
     began = time.monotonic()
     assert asyncio.run(get(store, provider)) == "a1"
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     assert provider.sent == ["r0", "r9"]
 
 
 def test_a_copy_of_this_invocation_is_not_renewed_after_the_store_s(store: Any, tmp_path: Path) -> None:
-    provider, asker = Provider(tmp_path / "log", 0), context(store)
+    class Due(Provider):
+        due = False
+
+        async def is_refresh_needed(self, auth_credential: Any, auth_scheme: Any = None) -> bool:
+            return self.due and auth_credential.oauth2.access_token == "a0"
+
+    provider, asker = Due(tmp_path / "log", 0), context(store)
 
     async def go() -> list[str | None]:
-        await store.save_credential(with_(credential("a0", "r0", lasts=61)), asker)
+        await store.save_credential(with_(credential("a0", "r0")), asker)
         first = await get(store, provider, asker)
         await store.save_credential(with_(credential("a7", "r7")), asker)  # another process has renewed it
-        await asyncio.sleep(1.1)
+        provider.due = True
         return [first, await get(store, provider, asker)]
 
     assert asyncio.run(go()) == ["a0", "a7"]
@@ -184,13 +190,13 @@ def test_a_renewal_that_fails_for_one_is_tried_by_the_next(store: Any, tmp_path:
 
 
 def test_a_cancelled_renewal_is_saved_all_the_same(store: Any, tmp_path: Path) -> None:
-    provider = Provider(tmp_path / "log", 0.3)
+    provider = Provider(tmp_path / "log", 4)
 
     async def go() -> str | None:
         began = time.monotonic()
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(get(store, provider), 0.1)
-        assert time.monotonic() - began < 0.29  # cancelling is heard at once
+        assert time.monotonic() - began < 3.5  # cancelling is heard at once
         return await get(store, provider)
 
     assert asyncio.run(go()) == "a1"

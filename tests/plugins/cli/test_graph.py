@@ -88,7 +88,7 @@ def test_a_new_file_has_the_mode_of_any(project: Any) -> None:
         ((TRAVEL, "--format", "png"), "Invalid value for '--format': 'png' is not one of 'svg', 'mermaid', 'dot'."),
         ((TRAVEL, "-o", "a.png"), "'a.png' does not end in .svg, .mmd, .mermaid, .dot, .gv: say which --format"),
         ((TRAVEL, "-o", "folder/a.svg"), "'folder/a.svg' cannot be written: No such file or directory; name another"),
-        ((TRAVEL, "--format", "dot", "-o", "."), "'.' is not a file; name one with -o"),
+        ((TRAVEL, "--format", "dot", "-o", "."), "'.' is not a file; name another file with -o"),
         ((TRAVEL, "--format", "dot", "-o", "a\0b"), "'a\\x00b' cannot be written: "),
         ((TRAVEL, "--distribution", "nope"), "unknown distribution 'nope'"),
         ((), "Missing argument 'AGENT'."),

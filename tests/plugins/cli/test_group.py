@@ -63,8 +63,8 @@ def test_a_plugin_brings_commands(project: Any) -> None:
 def test_an_unknown_command(project: Any) -> None:
     assert project.refused("runn") == "unknown command 'runn'; did you mean 'run'?"
     known = (
-        "api_server, artifacts, chain, chat, completion, doctor, eval, eval_set, explain, graph, keys, lock, mcp, "
-        "models, new, optimize, plugins, run, schema"
+        "api_server, artifacts, budgets, cache, chain, chat, completion, doctor, eval, eval_set, explain, graph, keys, "
+        "lock, mcp, models, new, optimize, plugins, run, schema"
     )
     hint = "it comes with newel-testkit: `pip install newel-testkit`"
     assert project.refused("fake-server").startswith(f"unknown command 'fake-server'; {hint}")
@@ -131,4 +131,4 @@ def test_completion_knows_the_commands_of_plugins(project: Any) -> None:
         "[one.value for one in ShellComplete(cli, {}, 'newel', '_X').get_completions([], 'ch')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=project.path)
-    assert done.stdout == "['settings'] ['chain', 'chat']\n"
+    assert done.stdout == "['search', 'settings'] ['chain', 'chat']\n"

@@ -158,4 +158,7 @@ def test_a_bill_is_there_where_a_price_is() -> None:
     usage = GenerateContentResponseUsageMetadata.model_validate({"prompt_token_count": 1200, "cost": 0.0042})
     bill.note(Event(author="a", usage_metadata=usage))
     assert bill.line() == "1,200 tokens in, 0 out, $0.0042"
+    counts = {"prompt_token_count": 1200, "cached_content_token_count": 1024, "cost": 0.001}
+    bill.note(Event(author="a", usage_metadata=GenerateContentResponseUsageMetadata.model_validate(counts)))
+    assert bill.line() == "1,200 tokens in (1,024 from the cache), 0 out, $0.0010"
     assert bill.line() == ""

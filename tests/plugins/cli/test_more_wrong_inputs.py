@@ -86,7 +86,7 @@ CASES: dict[str, Case] = {
         "root_agent = Agent(name='a', model=model, tools=[None])\n", "None is not a tool: no adapter"
     ),
     "tools that are no list": code(
-        "root_agent = Agent(name='a', tools=len)\n", "LlmAgent: tools: Input should be a val"
+        "root_agent = Agent(name='a', tools=len)\n", "FieldError: LlmAgent 'a': tools must be a list"
     ),
     "a parameter of a plain class": code(
         "class T: ...\ndef f(x: T): ...\nroot_agent = Agent(name='a', model=model, tools=[f])\n",
@@ -94,13 +94,13 @@ CASES: dict[str, Case] = {
     ),
     "a schema that is a number": code(
         "root_agent = Agent(name='a', output_schema=3)\n",
-        "LlmAgent: output_schema: 3 cannot be made from JSON; a pydantic class, a dataclass",
+        "LlmAgent 'a': output_schema: 3 cannot be made from JSON; a pydantic class, a dataclass",
     ),
     "a schema that is a text": code(
         "root_agent = Agent(name='a', output_schema='Thing')\n", "'Thing' cannot be made from"
     ),
     "a schema that is a function": code(
-        "def f(): ...\nroot_agent = Agent(name='a', output_schema=f)\n", "LlmAgent: output_schema: <function f at"
+        "def f(): ...\nroot_agent = Agent(name='a', output_schema=f)\n", "LlmAgent 'a': output_schema: <function f at"
     ),
     "a schema that is a plain class": code(
         "class T: ...\nroot_agent = Agent(name='a', output_schema=T)\n",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,17 @@ def test_plugins_as_a_table(project: Any, terminal: None) -> None:
     assert "register_request_processors" in shown
 
 
+def test_on_a_narrow_terminal_no_name_is_split(project: Any, terminal: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = project.newel("plugins").stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    words = {word for line in lines for word in line.split()}
+    assert {one.name for one in entry_points(group="newel.plugins")} <= words
+    assert words & {"register_kinds", "hooks"} == set()
+    monkeypatch.setenv("COLUMNS", "130")
+    assert {"register_kinds,", "register_request_processors"} <= set(project.newel("plugins").stdout.split())
+
+
 def test_why_a_plugin_is_in(project: Any) -> None:
     report = json.loads(project.newel("plugins", "why", "agents").stdout)
     address = "agent_types/LlmAgent"
@@ -82,7 +94,7 @@ def test_why_a_plugin_is_in(project: Any) -> None:
 def test_why_in_words(project: Any, terminal: None) -> None:
     shown = project.newel("plugins", "why", "basic").stdout
     assert "enabled: named by the distribution" in shown
-    assert "request_chain: 'basic' is at place 1 of 15, before 'auth' (placed by: distribution)" in shown
+    assert "request_chain: 'basic' is at place 1 of 16, before 'auth' (placed by: distribution)" in shown
 
 
 def test_the_chain_of_an_agent(project: Any) -> None:
@@ -178,6 +190,30 @@ def test_the_settings_of_a_plugin(project: Any, monkeypatch: pytest.MonkeyPatch)
     assert "settings (distribution mine)" in project.newel("plugins", "settings").stdout
     assert project.refused("plugins", "settings", "tool_timout").startswith("no plugin 'tool_timout' is installed; did")
     assert "has no settings" in project.refused("plugins", "settings", "echo")
+
+
+SECRETS = ["secret_key", "secretKey", "tokens", "credentials_json", "signing_secret_key", "token_file", "key"]
+VAULT = """
+    from pydantic import BaseModel, create_model
+
+    from newel_kernel import hookimpl
+
+    texts = dict.fromkeys(SECRETS, (str, ""))
+    Settings = create_model("Settings", **texts, max_tokens=(int, 0), monkey=(str, ""))
+
+    @hookimpl
+    def register_settings():
+        return Settings
+""".replace("SECRETS", repr(SECRETS))
+
+
+def test_settings_that_may_be_secrets_are_not_shown(project: Any) -> None:
+    project.install("newel-vault", {"vault": "vault_plugin"}, {"vault_plugin": VAULT})
+    values = {**dict.fromkeys(SECRETS, "hush"), "max_tokens": 7, "monkey": "loud"}
+    project.write("newel.yaml", json.dumps({"name": "mine", "extends": "standard", "settings": {"vault": values}}))
+    rows = json.loads(project.newel("plugins", "settings", "vault").stdout)
+    shown = {row["setting"]: row["value"] for row in rows}
+    assert shown == {**dict.fromkeys(SECRETS, "***"), "max_tokens": 7, "monkey": "loud"}
 
 
 def test_every_setting_says_what_it_is_for(project: Any) -> None:

@@ -140,7 +140,7 @@ CASES: dict[str, Case] = {
     ),
     "a tool that is a number": code(
         "root_agent = Agent(name='a', model=model, tools=[3])",
-        "Error: 3 is not a tool: no adapter accepts it (adapters: declarations, functions, langchain)",
+        "Error: agent 'a': 3 is not a tool: no adapter accepts it (adapters: declarations, functions, langchain)",
         2,
     ),
     "a model that raises": code(
@@ -190,11 +190,13 @@ CASES: dict[str, Case] = {
     "a root_agent of another type": code("root_agent = 'x'\n", "`root_agent` is of type str, neither an agent nor", 2),
     "a misspelt field": code(
         "root_agent = Agent(name='a', instructon='x')\n",
-        "LlmAgent: there is no field 'instructon'; did you mean 'instruction'? (agent.py:11)",
+        "LlmAgent 'a': there is no field 'instructon'; did you mean 'instruction'? (agent.py:11)",
         2,
     ),
     "a name with a space": code(
-        "root_agent = Agent(name='my agent')\n", "LlmAgent: name: invalid agent name 'my agent': use letters", 2
+        "root_agent = Agent(name='my agent')\n",
+        "LlmAgent 'my agent': name: invalid agent name 'my agent': use letters",
+        2,
     ),
     # --- agents in YAML -------------------------------------------------------------------------------------------
     "an unknown key": agent("name: a\ninstructon: x\n", "root_agent.yaml:2: unknown key 'instructon' in LlmAgent; did"),

@@ -38,6 +38,7 @@ _VALUES: dict[str, list[Any]] = {
     "translation_config": [{"target_language_code": "de"}],
     "save_live_blob": [True, False],
     "save_live_audio": [True, False],
+    "budgets": [[{"per": "run", "calls": 3}], [], None],
 }
 _CONFIGS = st.fixed_dictionaries({}, optional={name: st.sampled_from(values) for name, values in _VALUES.items()})
 

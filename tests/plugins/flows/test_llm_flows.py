@@ -33,6 +33,7 @@ from newel_kernel import (
     HookSignatureError,
     LlmRequest,
     LlmResponse,
+    PluginError,
     RequestProcessor,
     ToolConfirmation,
     ToolPreparation,
@@ -123,7 +124,7 @@ def test_what_is_no_processor_is_refused_by_name() -> None:
         def register_request_processors(self) -> list[Any]:
             return [self.one]
 
-    with pytest.raises(HookSignatureError, match=r"Coroutine\.run_async is a coroutine function"):
+    with pytest.raises(PluginError, match=r"Coroutine\.run_async is a coroutine function"):
         compose("standard", plugins=[Wrong(Coroutine())])
     with pytest.raises(HookSignatureError, match="not a RequestProcessor"):
         compose("standard", plugins=[Wrong(Count())])

@@ -88,7 +88,7 @@ async def test_a_cancelled_run_tells_the_server_and_the_next_one_works(stdio: Ma
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 15
     while "cancelled k" not in marks.read_text():
         await asyncio.sleep(0.02)
     assert results(await Talk([toolset], call("echo", text="x")).say()) == [{"result": "x"}]
@@ -214,7 +214,7 @@ async def test_a_server_that_ignores_sigterm_goes_with_its_children(stdio: Make)
     await Talk([toolset], call("echo", text="x")).say()
     began = time.monotonic()
     await toolset.close()
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 10
 
 
 @in_a_loop

@@ -381,7 +381,7 @@ def test_a_long_message_is_read_at_once(kit: Any, text: str) -> None:
     tool = declared("get_weather", "The weather of a city.", city=STRING, expression=STRING, days={"type": "number"})
     start = time.process_time()
     kit.ask(DemoModel(), kit.request(f"weather {text}", tools=[tool]))
-    assert time.process_time() - start < 3
+    assert time.process_time() - start < 20
 
 
 def test_stop_words_say_nothing() -> None:

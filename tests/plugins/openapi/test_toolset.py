@@ -124,7 +124,7 @@ def test_a_large_document_is_read_lazily_and_its_declarations_stay_small() -> No
     took = time.process_time() - began
     print(f"{len(tools)} operations: {read:.2f} s of CPU to read them, {took:.2f} with all declarations")
     assert len(tools) == 1200
-    assert took < 4  # half of it on a machine at rest
+    assert took < 20  # two on a machine at rest
     assert max(len(str(one)) for one in declared if one is not None) < 100_000
 
 

@@ -157,6 +157,7 @@ def test_a_function_that_was_slow_in_place_goes_back_to_the_threads(
     threads: list[str] = []
     now = 0.0
     monkeypatch.setattr(thread_pool, "time", SimpleNamespace(perf_counter=lambda: now))
+    monkeypatch.setattr(thread_pool, "gc", SimpleNamespace(get_count=lambda: (0, 0, 0)))
 
     def chop() -> None:
         """Chops; the third time it takes long."""
@@ -173,6 +174,7 @@ def test_a_function_that_was_slow_in_place_goes_back_to_the_threads(
 def test_after_long_trust_a_slow_function_needs_fewer_quick_calls_again(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
     monkeypatch.setattr(thread_pool, "time", SimpleNamespace(perf_counter=lambda: now))
+    monkeypatch.setattr(thread_pool, "gc", SimpleNamespace(get_count=lambda: (0, 0, 0)))
     slow: list[int] = [3, 3 + 8 + 65]
     threads: list[bool] = []
 
@@ -190,6 +192,43 @@ def test_after_long_trust_a_slow_function_needs_fewer_quick_calls_again(monkeypa
     asyncio.run(main())
     # Two quick calls; a delay, so eight in threads; 65 in place, so that two are enough; a delay, so eight in threads.
     assert threads == [True] * 2 + [False] + [True] * 8 + [False] * 65 + [True] * 8 + [False] * 2
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "stays"),
+    [
+        ((650, 3, 2), (7, 4, 2), True),
+        ((650, 10, 2), (7, 0, 3), True),
+        ((650, 10, 9), (7, 0, 0), True),
+        ((650, 3, 2), (7, 5, 2), False),
+        ((650, 10, 2), (7, 1, 3), False),
+        ((600, 3, 2), (650, 3, 2), False),
+        ((600, 0, 0), (650, 0, 0), False),
+    ],
+    ids=["young", "middle", "all", "young, twice", "middle, then young", "none", "none, after a collection of all"],
+)
+def test_what_the_garbage_collector_takes_once_is_not_the_functions_time(
+    monkeypatch: pytest.MonkeyPatch, before: tuple[int, int, int], after: tuple[int, int, int], stays: bool
+) -> None:
+    now, counts = 0.0, before
+    threads: list[bool] = []
+    monkeypatch.setattr(thread_pool, "time", SimpleNamespace(perf_counter=lambda: now))
+    monkeypatch.setattr(thread_pool, "gc", SimpleNamespace(get_count=lambda: counts))
+
+    def chop() -> None:
+        nonlocal now, counts
+        threads.append(threading.current_thread() is not threading.main_thread())
+        if len(threads) == 3:
+            now, counts = now + 11, after
+
+    async def main() -> None:
+        pool = thread_pool.Pool(in_place_after=2, quick=0.2)
+        for _ in range(4):
+            if (outcome := pool.call(chop, {})) is not None:
+                await outcome  # type: ignore[misc]
+
+    asyncio.run(main())
+    assert threads == [True, True, False, not stays]
 
 
 def test_a_tool_writes_state_and_actions_from_its_thread(ask: Any, call: Any) -> None:

@@ -140,3 +140,10 @@ def test_a_question_gives_its_call_and_the_response_that_answers_it() -> None:
     call.args["days"].append(2)
     assert question.args == {"days": [1]}
     assert question.response({"ok": True}) == FunctionResponse(id="q1", name="book", response={"ok": True})
+
+
+@pytest.mark.parametrize(("value", "fits"), [(0, True), (2.5, True), (-1, False), (4, False), ("9", False)])
+def test_a_number_must_be_within_the_bounds_that_were_asked_for(value: object, fits: bool) -> None:
+    args = {"message": "How many?", "response_schema": {"type": "number", "minimum": 0, "maximum": 3}}
+    question = the(asks("q1", INPUT_CALL, args))
+    assert question.accepts(question.response({"result": value})) is fits

@@ -31,18 +31,23 @@ HONOURED = {
     "yield_user_message": "the message is yielded first",
     "invocation_id": "refused in an app that is not resumable; see test_state_delta for one that is",
 }
+_TYPED = "tests/plugins/runners/test_typed_runs.py"
 #: Of the other ways: the test of another module, or of this one, that holds the argument to what it says.
 ELSEWHERE = {
-    "run_live": {"live_request_queue": "tests/plugins/live", "session": "tests/plugins/live", "run_config": "live"},
+    "run_live": {"live_request_queue": "tests/plugins/live", "session": "tests/plugins/live", "deps": _TYPED},
     "run_debug": {"user_messages": "below", "quiet": "below", "verbose": "tests/plugins/cli/test_chat.py"},
     "rewind_async": {"rewind_before_invocation_id": "tests/plugins/runners/test_rewind.py"},
     "compact_async": {"keep": "tests/plugins/runners/test_compact.py"},
     "fork_session": {"new_session_id": "tests/plugins/sessions", "events": "tests/plugins/sessions"},
     "delete_session": {},
-    "start": {"steers": "tests/plugins/runners/test_steering.py"},
-    "steer": {},
-    "run": {},
-    "run_async": {"abort_signal": "tests/plugins/runners/test_abort.py"},
+    "start": {"steers": "tests/plugins/runners/test_steering.py", "deps": _TYPED},
+    "steer": {"deps": _TYPED},
+    "run": {"deps": _TYPED},
+    "run_async": {"abort_signal": "tests/plugins/runners/test_abort.py", "deps": _TYPED},
+    "run_typed": {"deps": _TYPED},
+    "stream_typed": {"deps": _TYPED},
+    "questions": {},
+    "answer": {"question": _TYPED, "answer": _TYPED, "deps": _TYPED},
 }
 #: Of evaluation's entry points, in `tests/plugins/evaluation`.
 EVALUATION = {

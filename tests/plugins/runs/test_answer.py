@@ -25,7 +25,7 @@ def test_options_reach_the_runner() -> None:
 
 def test_a_running_event_loop_is_refused() -> None:
     async def main() -> None:
-        with pytest.raises(ConfigurationError, match=r"iterate over Runner\.run_async"):
+        with pytest.raises(ConfigurationError, match=r"use `await newel\.arun\(agent, \.\.\.\)`"):
             newel.run(agent("yes"), "Tea?")
 
     asyncio.run(main())

@@ -102,7 +102,7 @@ def test_answers_that_do_not_fit() -> None:
         newel.run(agent(call("pay", amount=5)), "Pay 5.")
     with pytest.raises(ConfigurationError, match="0 answers, but the run waits for 1"):
         caught.value.answer()
-    with pytest.raises(ConfigurationError, match="an approval is answered with True, False or a mapping, not 'yes'"):
+    with pytest.raises(ConfigurationError, match="answer true or false, or an object with `confirmed`"):
         caught.value.answer("yes")
 
 

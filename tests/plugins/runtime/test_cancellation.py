@@ -107,7 +107,9 @@ class Steps:
 def test_what_else_does_is_a_failure_that_names_the_module(agent: Any, plugins: Any) -> None:
     async def run() -> None:
         chat = Conversation(agent(), plugins=plugins)
-        with pytest.raises(PluginError, match=f"{__name__}, in a run that nobody cancelled, raised CancelledError"):
+        with pytest.raises(
+            PluginError, match=rf"{__name__}(, in a run that nobody cancelled,|\)) raised CancelledError"
+        ):
             await chat.send("tea")
         stored = (await chat.stored()).events
         assert stored[-1].error_code == "PluginError"

@@ -19,6 +19,8 @@ from pydantic import BaseModel
 import newel_compose
 import newel_kernel
 from newel.agents import LlmAgent
+from newel.budgets import BudgetStore
+from newel.flows.context_budget.kinds import ContextStrategy
 from newel.models import BaseLlm
 from newel.plugins import BasePlugin
 from newel.runners import Runner
@@ -187,7 +189,7 @@ def test_an_observer_promises_nothing_and_an_interceptor_may_answer() -> None:
 
 def test_every_kind_says_what_its_hook_returns() -> None:
     specified = {name for m in SPECIFICATIONS if m is not lifecycle_hookspecs for name in functions(m)}
-    of_the_host = {"register_settings", "register_kinds", "register_hook_policies"}
+    of_the_host = {"register_settings", "register_kinds", "register_hook_policies", "register_stage_policies"}
     assert {kind.hook for kind in KINDS} | of_the_host == specified
     for kind in KINDS:
         signature = inspect.signature(kind.specification)
@@ -219,6 +221,7 @@ def test_a_descriptor_from_a_hook_lands_where_it_belongs(kind: Kind[Any]) -> Non
         "accepts": callable,
         "adapt": say,
         "notify": idle,
+        "redact": say,
         "make": idle,
         "user_of": idle,
         "path": "/mine",
@@ -247,7 +250,8 @@ def test_a_descriptor_from_a_hook_lands_where_it_belongs(kind: Kind[Any]) -> Non
         composed = compose(Distribution(**body), plugins=[plugin])
         found = getattr(composed, chains[kind.hook])[-1]
     else:
-        house = compose("adk").distribution.model_copy(update={"replace": {name: "mine"} if name == "gate" else {}})
+        home = "standard" if kind.descriptor in (ContextStrategy, BudgetStore) else "adk"
+        house = compose(home).distribution.model_copy(update={"replace": {name: "mine"} if name == "gate" else {}})
         found = compose(house, plugins=[plugin]).registry.find(kind.descriptor, name)
     assert type(found) is kind.descriptor
     for name in wanted:  # functions may stand in a guard

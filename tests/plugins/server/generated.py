@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 Schema = dict[str, Any]
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=6)
@@ -27,12 +28,23 @@ class Values:
         """The values that fit `schema`."""
         return st.one_of([self._plain(one, depth) for one in self._alternatives(schema)])
 
+    def whole(self, schema: Any, seen: tuple[str, ...] = ()) -> Any:
+        """A schema with what it refers to."""
+        if isinstance(schema, list):
+            return [self.whole(one, seen) for one in schema]
+        if not isinstance(schema, dict):
+            return schema
+        own = {name: self.whole(value, seen) for name, value in schema.items()}
+        if (ref := schema.get("$ref")) is None or ref in seen:
+            return own
+        return {**own, "is": self.whole(self._resolved({"$ref": ref}), (*seen, ref))}
+
     def _resolved(self, schema: Schema) -> Schema:
         while "$ref" in schema:
             found: Any = self._document
             for name in schema["$ref"].removeprefix("#/").split("/"):
                 found = found[name]
-            schema = found
+            schema = {**found, **{name: value for name, value in schema.items() if name != "$ref"}}
         return schema
 
     def _alternatives(self, schema: Schema) -> list[Schema]:
@@ -48,8 +60,12 @@ class Values:
         return found
 
     def _plain(self, schema: Schema, depth: int) -> st.SearchStrategy[Any]:
+        if "not" in schema:
+            rest = {name: value for name, value in schema.items() if name != "not"}
+            barred = Draft202012Validator(schema["not"])
+            return self._plain(rest, depth).filter(lambda value: not barred.is_valid(value))
         if "const" in schema or "enum" in schema:
-            return st.sampled_from(schema.get("enum", [schema.get("const")]))
+            return st.sampled_from([schema["const"]] if "const" in schema else schema["enum"])
         kind = schema.get("type")
         if kind == "object":
             return self._object(schema, depth)
@@ -75,7 +91,8 @@ class Values:
         more = schema.get("additionalProperties", True)
         if more is False or fields:
             return known
-        return st.dictionaries(TEXTS, JSON if more is True else self.of(more, depth + 1), max_size=2)
+        names = _text(schema["propertyNames"]) if "propertyNames" in schema else TEXTS
+        return st.dictionaries(names, JSON if more is True else self.of(more, depth + 1), max_size=2)
 
 
 def _text(schema: Schema) -> st.SearchStrategy[str]:

@@ -7,7 +7,7 @@ from typing import Any
 from newel import Agent
 from newel.server.options import Options
 from newel.testing import ScriptedModel
-from newel.types import FunctionCall
+from newel.types import Content, FunctionCall, GenerateContentResponseUsageMetadata, Part
 from newel_kernel import LlmResponse
 
 USER = "/apps/clerk/users/ann/sessions"
@@ -43,6 +43,14 @@ def test_events_are_read_by_their_numbers(serve):
     assert page == {"total": 4, "after": 1, "state": {"a": 1}, "events": whole["events"][1:3]}
     assert client.get(f"{USER}/{session}/events", params={"after": 9}).json()["events"] == []
     assert client.get(f"{USER}/{session}/events", params={"after": -1}).status_code == 422
+    latest = client.get(f"{USER}/{session}/events", params={"last": 3}).json()
+    assert latest == {"total": 4, "after": 1, "state": {"a": 1}, "events": whole["events"][1:]}
+    assert client.get(f"{USER}/{session}/events", params={"last": 9}).json() == {
+        **latest,
+        "after": 0,
+        "events": whole["events"],
+    }
+    assert client.get(f"{USER}/{session}/events", params={"last": 0}).status_code == 422
     assert client.get(f"{USER}/nobody/events").status_code == 404
 
 
@@ -100,3 +108,39 @@ def test_the_composition_names_plugins_and_the_order_of_chains(serve):
     assert (pairing["state"], pairing["distribution"]) == ("enabled", "newel")
     order = [one["name"] for one in found["chains"]["request_chain"]]
     assert order.index("instructions") < order.index("contents")
+
+
+def test_sessions_are_found_by_what_happened_in_them(serve, tmp_path):
+    failing = LlmResponse(error_code="QUOTA", error_message="The quota is used up.")
+    paid = LlmResponse(
+        content=Content(role="model", parts=[Part(text="Dear.")]),
+        usage_metadata=GenerateContentResponseUsageMetadata.model_validate({"promptTokenCount": 1, "cost": 0.25}),
+    )
+    called = [FunctionCall(name="look_up", args={"name": "Bo"})]
+    for sessions in ("memory:", f"sqlite:///{tmp_path}/s.db"):
+        client = serve(
+            agents={"clerk": clerk(called, "Here.", failing, paid)},
+            options=Options(development=True),
+            session_service=sessions,
+        )
+        ids = [client.post(USER, json={}).json()["id"] for _ in range(3)]
+        for id_, text in zip(ids, ("A  letter\nfor Bo?", "Quick!", "What costs much?"), strict=True):
+            say(client, id_, text)
+        for query, found in (
+            ({"query": "LETTER for bo"}, [0]),
+            ({"query": "look_up"}, [0]),
+            ({"query": "quota is"}, [1]),
+            ({"query": "functionCall"}, []),
+            ({"tool": "LOOK"}, [0]),
+            ({"agent": "clerk"}, [2, 1, 0]),
+            ({"agent": "user"}, [2, 1, 0]),
+            ({"failed": "true"}, [1]),
+            ({"cost_above": "0.2"}, [2]),
+            ({"cost_above": "0.25"}, []),
+            ({"slower_than": "100"}, []),
+            ({"slower_than": "0"}, [2, 1, 0]),
+            ({"tool": "look_up", "failed": "true"}, []),
+        ):
+            asked = client.get("/dev/apps/clerk/users/ann/session-summaries", params=query).json()
+            assert ([ids.index(one["id"]) for one in asked["sessions"]], asked["total"]) == (found, len(found)), query
+        assert client.get("/dev/apps/clerk/users/ann/session-summaries", params={"cost_above": "-1"}).status_code == 422

@@ -71,6 +71,8 @@ def test_an_approval_is_listed_and_answered_by_its_id(serve: Serve) -> None:
     client = asking(serve)
     (question,) = client.get(f"{SESSION}/questions").json()
     assert (question["kind"], question["name"], question["args"]) == ("approval", "pay", {"amount": 20})
+    (asking_event,) = (one for one in client.get(SESSION).json()["events"] if question["id"] in str(one["content"]))
+    assert question["asked"] == asking_event["timestamp"]
     assert client.get("/apps/clerk/users/ann/questions").json() == [question]
     assert client.get("/apps/clerk/users/bob/questions").json() == []
     answer = client.post(f"{SESSION}/questions/{question['id']}", json={"answer": True})

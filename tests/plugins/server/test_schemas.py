@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from pydantic import ValidationError
 from tests.plugins.server.generated import JSON, TEXTS, Values
 
 from newel import Agent
@@ -27,6 +28,7 @@ from newel.server.openapi import described
 from newel.testing import ScriptedModel
 from newel_compose import compose
 from newel_kernel import ConfigurationError
+from newel_types.auth import ServiceAccount
 
 COMPOSED = compose("standard")
 #: Those of MCP speak a protocol of their own, and a page or its files are no JSON.
@@ -159,6 +161,75 @@ def test_a_server_answers_as_it_says(server: Server, route: Route) -> None:
     check()
 
 
+def spoilt(value: Any) -> Iterator[Any]:
+    """`value` with `false` for one of its numbers, or a number for one of its truths, for each of them."""
+    if isinstance(value, (dict, list)):
+        for key, item in list(value.items() if isinstance(value, dict) else enumerate(value)):
+            for other in spoilt(item):
+                copy = value.copy()
+                copy[key] = other
+                yield copy
+    elif isinstance(value, (int, float)):
+        yield int(value) if isinstance(value, bool) else False
+
+
+WITH_NUMBERS_OR_TRUTHS = [
+    one
+    for one in ROUTES
+    if "requestBody" in operations(one)
+    and re.search('"(number|integer|boolean)"', json.dumps(Values(document()).whole(operations(one)["requestBody"])))
+]
+
+
+@pytest.mark.parametrize("route", WITH_NUMBERS_OR_TRUTHS, ids=lambda one: one.name)
+def test_neither_false_nor_a_number_stands_for_the_other(server: Server, route: Route) -> None:
+    operation, values = operations(route), Values(document())
+    schema = operation["requestBody"]["content"]["application/json"]["schema"]
+    validator = Draft202012Validator({**schema, "components": document()["components"]})
+    path = re.sub(r"\{(\w+)(:path)?\}", lambda match: KNOWN.get(match[1], "x"), route.path)
+
+    @settings(max_examples=25, deadline=None)
+    @given(values.of(schema))
+    def check(body: Any) -> None:
+        for other in [one for one in spoilt(body) if not validator.is_valid(one)][:3]:
+            answer = server.ask(route.method, path, {}, other)
+            assert answer.status_code == 422, (other, answer.text)
+
+    check()
+
+
+def test_a_number_that_is_false_is_named(server: Server) -> None:
+    event = {"author": "user", "timestamp": False, "content": {"role": "user", "parts": [{"text": "hi"}]}}
+    path = "/apps/clerk/users/ann/sessions"
+    answer = server.ask("POST", path, {}, {"sessionId": "t", "events": [event], "state": {"any": True}})
+    assert answer.status_code == 422
+    assert [one["loc"] for one in answer.json()["detail"]] == [["body", "events", 0, "timestamp"]]
+    event["timestamp"] = 1
+    assert server.ask("POST", path, {}, {"sessionId": "t", "events": [event]}).status_code == 200
+
+
+def test_an_eval_set_is_answered_as_it_is_described(server: Server) -> None:
+    route = next(one for one in ROUTES if one.name == "create_eval_set")
+    case = {"evalId": "one", "skip": "", "conversation": [{"userContent": {"role": "user", "parts": [{"text": "hi"}]}}]}
+    answer = server.ask("POST", "/dev/apps/clerk/eval-sets", {}, {"evalSet": {"evalSetId": "s", "evalCases": [case]}})
+    schema = {**declared(operations(route), answer), "components": document()["components"]}
+    Draft202012Validator(schema).validate(answer.json())
+    sent = operations(route)["requestBody"]["content"]["application/json"]["schema"]
+    body = {"evalSet": {"evalSetId": "no spaces", "evalCases": []}}
+    assert server.ask("POST", "/dev/apps/clerk/eval-sets", {}, body).status_code == 400
+    assert not Draft202012Validator({**sent, "components": document()["components"]}).is_valid(body)
+
+
+@pytest.mark.parametrize("partial", [0, 1, "true", "no"])
+def test_a_truth_that_is_a_number_or_a_text_is_named(server: Server, partial: object) -> None:
+    event = {"author": "user", "partial": partial, "actions": {"escalate": partial}}
+    body = {"sessionId": "t", "events": [event], "state": {"partial": 1}}
+    answer = server.ask("POST", "/apps/clerk/users/ann/sessions", {}, body)
+    assert answer.status_code == 422
+    begin = ["body", "events", 0]
+    assert [one["loc"] for one in answer.json()["detail"]] == [[*begin, "partial"], [*begin, "actions", "escalate"]]
+
+
 @pytest.mark.parametrize("route", ROUTES, ids=lambda one: one.name)
 def test_a_route_says_what_it_answers(route: Route) -> None:
     endpoint = as_endpoint(route.load())
@@ -176,3 +247,55 @@ def test_the_pattern_of_artifacts_names_is_their_rule(name: str) -> None:
     else:
         taken = True
     assert taken is (re.search(NAME_PATTERN, name) is not None) or "\ud800" <= max(name, default="") <= "\udfff"
+
+
+def component(name: str) -> Draft202012Validator:
+    return Draft202012Validator({"$ref": f"#/components/schemas/{name}", "components": document()["components"]})
+
+
+def test_only_what_a_record_holds_keeps_fields_that_are_unknown() -> None:
+    schemas = document()["components"]["schemas"]
+    assert "x-record" not in json.dumps(schemas)
+    assert {schemas[name]["additionalProperties"] for name in ("Rubric", "ConversationScenario")} == {False}
+    assert {schemas[name]["additionalProperties"] for name in ("Content", "EventCompaction", "ToolConfirmation")} == {
+        True
+    }
+
+
+@given(st.sets(st.sampled_from(["cache_name", "expire_time", "invocations_used"])))
+def test_the_fields_of_a_cache_are_described_as_they_are_checked(named: set[str]) -> None:
+    values = {"cache_name": "c", "expire_time": 1.0, "invocations_used": 1}
+    body = {"fingerprint": "f", "contents_count": 1, **{name: values[name] for name in named}}
+    assert component("CacheMetadata").is_valid(body) is (len(named) in (0, 3))
+
+
+@given(
+    st.dictionaries(st.sampled_from(["useDefaultCredential", "useIdToken"]), st.booleans() | st.none()),
+    st.dictionaries(st.just("audience"), st.sampled_from([None, "", "https://a.example"])),
+)
+def test_a_service_account_is_described_as_it_is_checked(
+    flags: dict[str, bool | None], audience: dict[str, str | None]
+) -> None:
+    body = {**flags, **audience}
+    try:
+        ServiceAccount.model_validate(body)
+    except ValidationError:
+        taken = False
+    else:
+        taken = True
+    assert component("ServiceAccount").is_valid(body) is taken
+
+
+@pytest.mark.parametrize(
+    ("name", "scheme", "fits"),
+    [
+        ("HTTPBearer", {"scheme": "bearer"}, True),
+        ("HTTPBearer", {"type": "http"}, False),
+        ("OpenIdConnect", {"openIdConnectUrl": "https://a.example"}, True),
+        ("APIKey", {"in": "header", "name": "key"}, True),
+        ("APIKey", {"type": "http", "in": "header", "name": "key"}, False),
+        ("CustomAuthScheme", {}, False),
+    ],
+)
+def test_a_scheme_without_its_type_is_known_by_its_fields(name: str, scheme: dict[str, str], fits: bool) -> None:
+    assert component(name).is_valid(scheme) is fits

@@ -56,7 +56,7 @@ def test_events_are_imported_all_or_none(serve: Serve) -> None:
     made = client.post(SESSIONS, json={"sessionId": "old", "events": events}).json()
     assert [one["id"] for one in made["events"]] == ["e1", "e2"]
     refused = client.post(SESSIONS, json={"sessionId": "new", "events": [*events, events[0]]})
-    assert refused.status_code == 422
+    assert refused.status_code == 409
     assert client.get(f"{SESSIONS}/new").status_code == 404
 
 
@@ -112,3 +112,23 @@ def test_a_session_is_put_into_memory(serve: Serve) -> None:
     assert client.patch("/apps/clerk/users/ann/memory", json={"sessionId": "s"}).json() is None
     assert client.patch("/apps/clerk/users/ann/memory", json={"sessionId": "ghost"}).status_code == 404
     assert client.patch("/apps/clerk/users/ann/memory", json={}).status_code == 422
+
+
+def test_names_that_no_store_holds_are_refused_whatever_brings_them(serve: Serve) -> None:
+    client, name, path = serve(), "n" * 900, "/apps/clerk/users/ann/sessions"
+    assert client.post(f"{path}/s", json={}).status_code == 200
+    said = {"role": "user", "parts": [{"text": "hi"}]}
+    run = {"appName": "clerk", "userId": "ann", "sessionId": "s", "newMessage": said, "stateDelta": {name: 1}}
+    for method, door, body in (
+        ("POST", f"{path}/{name}", {}),
+        ("POST", path, {"sessionId": name}),
+        ("POST", f"/apps/clerk/users/{name}/sessions", {}),
+        ("POST", f"{path}/t", {name: 1}),
+        ("PATCH", f"{path}/s", {"stateDelta": {name: 1}}),
+        ("POST", "/run", run),
+        ("POST", "/run_sse", run),
+    ):
+        answer = client.request(method, door, json=body)
+        assert answer.status_code == 422, (door[:50], answer.text)
+        assert "800" in answer.json()["detail"]
+    assert client.get(f"{path}/s").json()["events"] == []

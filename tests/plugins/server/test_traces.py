@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 import pytest
@@ -16,13 +16,18 @@ from tests.plugins.server.conftest import Serve
 
 from newel import Agent, Runner
 from newel.agents import LoopAgent, ParallelAgent, SequentialAgent
+from newel.auth.secrecy import Secrets
+from newel.contexts.stash_keys import SECRETS
+from newel.models import BaseLlm
 from newel.server import Options
 from newel.server.stored_traces import StoredTraces
+from newel.server.traces import FIRST_CHUNK, WINDOW
 from newel.sessions import InMemorySessionService, SqliteSessionService
 from newel.testing import ScriptedModel
-from newel.types import FunctionCall, Part
+from newel.types import Content, FunctionCall, Part
 from newel_compose import compose
-from newel_kernel import Event, hookimpl
+from newel_kernel import Context, Event, LlmRequest, LlmResponse, ModelError, hookimpl
+from newel_types import HttpRetryOptions
 
 DEVELOPMENT = Options(host="127.0.0.1", development=True)
 EVENT = "gcp.vertex.agent.event_id"
@@ -213,3 +218,87 @@ def test_runs_of_code_over_the_servers_own_store(serve: Serve) -> None:
     asyncio.run(main())
     names = [one["name"] for one in client.get("/debug/trace/session/s").json()]
     assert names == ["invocation", "invoke_agent clerk", "call_llm"]
+
+
+class Busy(BaseLlm):
+    """A service that refuses twice, then answers in chunks."""
+
+    model: str = "claude-sonnet-4-5"
+    provider: ClassVar[str] = "busy"
+    networked: ClassVar[bool] = True
+    retry_options: HttpRetryOptions = HttpRetryOptions(initial_delay=0.02)
+    asked: int = 0
+
+    async def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> Any:
+        self.asked += 1
+        if self.asked < 3:
+            raise ModelError("too many requests", code=429, retryable=True)
+        content = Content(role="model", parts=[Part(text="there")])
+        yield LlmResponse(content=content, partial=True)
+        await asyncio.sleep(0.03)
+        yield LlmResponse(content=content, model_version=self.model)
+
+
+def test_tries_and_the_first_chunk_of_a_call_are_seen(serve: Serve) -> None:
+    client = serve(agents={"clerk": Agent(name="clerk", model=Busy())}, options=DEVELOPMENT)
+    client.post("/apps/clerk/users/ann/sessions/s")
+    said = {"role": "user", "parts": [{"text": "hello"}]}
+    body = {"appName": "clerk", "userId": "ann", "sessionId": "s", "newMessage": said, "streaming": True}
+    client.post("/run_sse", json=body).raise_for_status()
+    spans = client.get("/dev/apps/clerk/debug/trace/session/s").json()
+    (model,) = [one for one in spans if one["name"] == "call_llm"]
+    retries = [one for one in spans if one["name"] == "retry model_retries"]
+    assert [one["parent_span_id"] for one in retries] == [model["span_id"]] * 2
+    for one in retries:
+        assert one["attributes"]["newel.retry.policy"] == "model_retries"
+        assert one["attributes"]["newel.error"].startswith("ModelError: too many requests")
+        waited = (one["end_time"] - one["start_time"]) / 1e9
+        assert waited >= one["attributes"]["newel.retry.delay"] * 0.9
+    seconds = (model["end_time"] - model["start_time"]) / 1e9
+    assert sum(one["attributes"]["newel.retry.delay"] for one in retries) * 0.9 < model["attributes"][FIRST_CHUNK]
+    assert model["attributes"][FIRST_CHUNK] < seconds - 0.02
+    assert model["attributes"][WINDOW] == 200_000
+
+
+SECRET = "sk-0123456789abcdef"
+
+
+def lost(number: int) -> str:
+    """Look up an order."""
+    return looked_up(number)
+
+
+def looked_up(number: int) -> str:
+    raise LookupError(f"no order {number}")
+
+
+def test_a_failed_tool_has_the_lines_of_its_own_code(serve: Serve) -> None:
+    agent = words("clerk", [call("lost", number=7)], "sorry", tools=[lost])
+    client = serve(agents={"clerk": agent}, options=DEVELOPMENT)
+    say(client)
+    spans = client.get("/dev/apps/clerk/debug/trace/session/s").json()
+    (tool,) = [one["attributes"] for one in spans if one["name"] == "execute_tool lost"]
+    assert tool["newel.error"].startswith("LookupError: no order 7")
+    frames = tool["newel.error.frames"]
+    assert [(one["function"], Path(one["file"]).name) for one in frames] == [
+        ("lost", "test_traces.py"),
+        ("looked_up", "test_traces.py"),
+    ]
+    assert frames[-1]["source"][frames[-1]["line"] - frames[-1]["first"]].strip().startswith("raise LookupError")
+    events = client.get("/apps/clerk/users/ann/sessions/s").text
+    assert "test_traces.py" not in events  # a place is for developers, not for a store
+
+
+async def leaky(tool_context: Context) -> str:
+    """Use a secret."""
+    tool_context.get_invocation_context().stash.setdefault(SECRETS, Secrets()).add([SECRET])
+    raise ValueError(f"refused: {SECRET}")
+
+
+def test_the_secrets_of_an_invocation_are_not_in_its_failures(serve: Serve) -> None:
+    agent = words("clerk", [call("leaky")], "sorry", tools=[leaky])
+    client = serve(agents={"clerk": agent}, options=DEVELOPMENT)
+    say(client)
+    text = client.get("/dev/apps/clerk/debug/trace/session/s").text
+    assert "refused" in text
+    assert SECRET not in text

@@ -11,6 +11,7 @@ import pytest
 
 from newel.sessions import SqliteSessionService
 from newel.sessions.errors import StoreUnavailableError
+from newel.sessions.stored import patience
 from newel.sessions.stored.committer import Committer, Item
 from newel.sessions.stored.patience import OnePatience, patience_ends
 from newel_kernel import Event, StaleSessionError
@@ -117,12 +118,13 @@ def test_a_task_that_outlives_its_operation_has_a_patience_of_its_own() -> None:
     asyncio.run(run())
 
 
+class AnyWrite:
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+
 def test_a_write_that_comes_later_may_be_over_first() -> None:
     """A retry waits for what is left of its operation's patience, behind writes that have all of theirs."""
-
-    class AnyWrite:
-        def __init__(self, key: str) -> None:
-            self.key = key
 
     async def run() -> None:
         free = asyncio.Event()
@@ -132,22 +134,50 @@ def test_a_write_that_comes_later_may_be_over_first() -> None:
             for item in items:
                 item.outcome.set_result(None)
 
-        committer = Committer(commit, commit, 1, 0.6, lambda: StoreUnavailableError("late"))
+        committer = Committer(commit, commit, 1, 2.4, lambda: StoreUnavailableError("late"))
         with OnePatience():
-            await asyncio.sleep(0.4)
+            await asyncio.sleep(1.6)
             under_way = committer.submit(AnyWrite("a"))  # type: ignore[arg-type]
             await asyncio.sleep(0)
         second = committer.submit(AnyWrite("b"))  # type: ignore[arg-type]
         with OnePatience():
-            await asyncio.sleep(0.15)
+            await asyncio.sleep(0.6)
             third = committer.submit(AnyWrite("c"))  # type: ignore[arg-type]
             begin = asyncio.get_running_loop().time()
             with pytest.raises(StoreUnavailableError):
                 await third
-            assert asyncio.get_running_loop().time() - begin < 0.55
+            assert asyncio.get_running_loop().time() - begin < 2.2
         with pytest.raises(StoreUnavailableError):
             await second
         free.set()
         await under_way
+
+    asyncio.run(run())
+
+
+def test_a_write_that_waits_for_one_of_its_session_is_over_first() -> None:
+    """A worker is free, and leaves it in the queue: its wait ends in time, though another one's was to end later."""
+
+    async def run() -> None:
+        free = asyncio.Event()
+
+        async def commit(items: list[Item]) -> None:
+            await free.wait()
+            for item in items:
+                item.outcome.set_result(None)
+
+        committer = Committer(commit, commit, 2, 60.0, lambda: StoreUnavailableError("late"))
+        under_way, behind = (committer.submit(AnyWrite("a")) for _ in range(2))  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+        with OnePatience():
+            block = patience._current.get()
+            assert block is not None
+            block.since -= 60.0  # it has waited so long
+            late = committer.submit(AnyWrite("a"))  # type: ignore[arg-type]
+        done, _ = await asyncio.wait([late], timeout=20)
+        free.set()
+        await asyncio.gather(under_way, behind)
+        assert late in done
+        assert isinstance(late.exception(), StoreUnavailableError)
 
     asyncio.run(run())

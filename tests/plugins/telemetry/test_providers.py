@@ -72,8 +72,9 @@ def test_the_applications_provider_records_from_the_turn_after_it_was_configured
         tmp_path,
     )
     assert lines == [
-        "['call_llm', 'invoke_agent waiter', 'invocation']",
-        "['gen_ai.client.operation.duration', 'gen_ai.invoke_agent.duration']",
+        "['chat scripted', 'invoke_agent waiter', 'invocation']",
+        "['gen_ai.client.operation.duration', 'newel.invoke_agent.duration',"
+        " 'newel.invoke_agent.inference_calls', 'newel.invoke_agent.tool_calls']",
     ]
 
 
@@ -126,7 +127,7 @@ def test_settings_are_those_of_the_distribution_and_a_typo_is_refused(tmp_path: 
     good, bad = tmp_path / "good.yaml", tmp_path / "bad.yaml"
     good.write_text("extends: adk\nsettings:\n  telemetry:\n    capture_content: true\n")
     bad.write_text("extends: adk\nsettings:\n  telemetry:\n    capture_contents: true\n")
-    assert compose(good).settings["telemetry"].captures()  # type: ignore[attr-defined]
+    assert compose(good).settings["telemetry"].in_spans()  # type: ignore[attr-defined]
     with pytest.raises(ConfigurationError, match="capture_contents"):
         compose(bad)
 
@@ -155,7 +156,7 @@ def record(sampler: Any = None, **providers: Any) -> list[str]:
 
 
 def test_what_is_not_sampled_runs_all_the_same() -> None:
-    assert record() == ["call_llm", "invoke_agent waiter", "invocation"]
+    assert record() == ["chat scripted", "invoke_agent waiter", "invocation"]
     assert record(ALWAYS_OFF) == []
 
 

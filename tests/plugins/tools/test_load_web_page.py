@@ -86,7 +86,7 @@ def test_what_is_no_charset_of_the_web_is_not_one_here(charset: str) -> None:
     body = b"a+AGI-\\u0062-" * 20_000
     began = time.process_time()
     assert decoded(body, f"text/html; charset={charset}") == body.decode()
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 20
 
 
 @pytest.mark.parametrize(

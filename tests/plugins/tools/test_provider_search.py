@@ -272,7 +272,8 @@ def test_a_call_keeps_its_namespace(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_marks_of_the_cache_are_on_tools_that_the_prompt_has() -> None:
     tools = [{"name": "clock"}, {"name": "search"}, {"name": "sow", "defer_loading": True}]
-    body: Json = {"tools": tools, "messages": [{"role": "user", "content": []}]}
+    said = [{"type": "text", "text": "Hi"}]
+    body: Json = {"model": "claude-opus-5", "tools": tools, "messages": [{"role": "user", "content": said}]}
     request = LlmRequest()
     request.stash[CACHE_CONFIG] = ContextCacheConfig(min_tokens=0)
     mark(body, request)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -75,7 +76,7 @@ def test_a_question_that_two_pages_show_is_answered_once(page_at: Any, new_sessi
     expect(ours).to_be_visible()
     first.get_by_role("button", name="Reject").click()
     expect(first.get_by_text("A colleague said no.")).to_be_visible()
-    expect(ours).to_have_count(0, timeout=10_000)
+    expect(ours).to_have_count(0)
     events = api.get(f"/apps/support_desk/users/user/sessions/{session}").json()["events"]
     answers = [one for one in events if one["author"] == "user" and "functionResponse" in str(one)]
     assert len(answers) == 1
@@ -90,7 +91,7 @@ def test_an_answer_that_came_too_late_is_told(page_at: Any, new_session: Callabl
     (question,) = api.get(place).json()
     api.post(f"{place}/{question['id']}", json={"answer": {"confirmed": False}}).raise_for_status()
     page.unroute("**/*")
-    expect(page.get_by_role("button", name="Approve")).to_have_count(0, timeout=10_000)
+    expect(page.get_by_role("button", name="Approve")).to_have_count(0)
 
 
 def test_what_another_process_stores_is_seen_within_a_second(
@@ -109,7 +110,7 @@ def test_what_another_process_stores_is_seen_within_a_second(
 
     with ThreadPoolExecutor() as pool:  # the browser's driver has a loop in this thread
         pool.submit(asyncio.run, write()).result()
-    expect(page.get_by_text("Said elsewhere.", exact=True).first).to_be_visible(timeout=3_000)
+    expect(page.get_by_text("Said elsewhere.", exact=True).first).to_be_visible()
 
 
 def test_a_fork_has_the_events_up_to_there(page_at: Any, new_session: Callable[..., str]):
@@ -147,7 +148,7 @@ def test_a_file_goes_along(page_at: Any, api: Any, tmp_path: Path):
 ATTACK = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 
 
-def test_an_attackers_session_runs_nothing_and_stays_readable(page_at: Any, new_session: Callable[..., str]):
+def test_an_attackers_session_runs_nothing_and_stays_usable(page_at: Any, new_session: Callable[..., str], api: Any):
     call = {"id": "c1", "name": f"pay\u202e{ATTACK}", "args": {f"{ATTACK}": f"\u202eexe.{ATTACK}"}}
     answer = {"id": "c1", "name": call["name"], "response": {"error": ATTACK}}
     text = f"{ATTACK} [click](javascript:alert(3)) ![x](http://127.0.0.1:9/x.png) \u202egnp.exe <svg onload=alert(4)>"
@@ -167,7 +168,7 @@ def test_an_attackers_session_runs_nothing_and_stays_readable(page_at: Any, new_
         {
             "author": f"agent{ATTACK}",
             "invocationId": "e1",
-            "content": {"role": "model", "parts": [{"text": "x" * 2_000_000}]},
+            "content": {"role": "model", "parts": [{"text": "x" * 5_000_000}]},
         },
         {
             "author": "user",
@@ -187,12 +188,24 @@ def test_an_attackers_session_runs_nothing_and_stays_readable(page_at: Any, new_
         },
     ]
     session = new_session(events=events)
-    for panel in ("run", "events/2", "events/4", "state", "graph", "artifacts"):
-        page = page_at(f"#/support_desk/{session}/{panel}")
-        expect(page.get_by_role("main", name="Conversation")).to_contain_text("onerror=alert(1)")
-        expect(page.get_by_role("main", name="Conversation")).to_contain_text("U+202E")
+    place = f"#/support_desk/{session}"
+    file = {"inlineData": {"mimeType": "image/svg+xml", "data": "PHN2ZyBvbmxvYWQ9YWxlcnQoNSk+PC9zdmc+"}}
+    name = "<img src=x onerror=alert(6)>.svg"
+    saved = {"filename": name, "artifact": file}
+    api.post(f"/apps/support_desk/users/user/sessions/{session}/artifacts", json=saved).raise_for_status()
+    page = page_at(f"{place}/run")
+    talk = page.get_by_role("main", name="Conversation")
+    for panel in ("run", "events/2", "events/4", "state", "graph", "artifacts", f"artifacts/{quote(name)}/0"):
+        page.evaluate("(place) => { location.hash = place; }", f"{place}/{panel}")
+        expect(talk).to_contain_text("onerror=alert(1)")
+        expect(talk).to_contain_text("U+202E")
+        if panel.startswith("artifacts"):
+            expect(page.locator(".panel > section")).to_contain_text(name)
         assert page.locator("script:not([src])").count() == 0
         assert page.locator("#page img[src=x], #page a[href^=javascript]").count() == 0
+    page.get_by_label("Write a message").fill("What can you do?")
+    page.keyboard.press("Enter")
+    expect(talk.get_by_role("link", name="refunds")).to_be_visible()
 
 
 @pytest.mark.parametrize(
@@ -201,6 +214,7 @@ def test_an_attackers_session_runs_nothing_and_stays_readable(page_at: Any, new_
         "run",
         "chain/2/steps",
         "chain/2/final",
+        "chain/2/against/1",
         "events/3",
         "state",
         "artifacts",
@@ -211,18 +225,47 @@ def test_an_attackers_session_runs_nothing_and_stays_readable(page_at: Any, new_
 )
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_serious(page_at: Any, new_session: Callable[..., str], panel: str, theme: str):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     session = new_session("Where is my rain jacket? Order 19.", "I want my money back for order 17.")
     page = page_at(f"#/support_desk/{session}/{panel}", theme=theme)
     expect(page.locator(".panel > section")).to_be_visible()
     page.wait_for_timeout(400)
-    found = axe.Axe().run(page).response["violations"]
-    serious = [
+    assert serious_findings(page) == []
+
+
+def serious_findings(page: Any) -> list[tuple[str, list[str]]]:
+    """What axe-core finds that is serious."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    return [
         (one["id"], [node["html"][:160] for node in one["nodes"]][:3])
-        for one in found
+        for one in axe.Axe().run(page).response["violations"]
         if one["impact"] in ("serious", "critical")
     ]
-    assert serious == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_serious_in_tries_and_nodes(page_at: Any, api: Any, theme: str):
+    session = api.post("/apps/workshop/users/user/sessions", json={}).json()["id"]
+    message = {"role": "user", "parts": [{"text": "My boots lose a heel."}]}
+    place = {"appName": "workshop", "userId": "user", "sessionId": session}
+    api.post("/run", json={**place, "newMessage": message}).raise_for_status()
+    page = page_at(f"#/workshop/{session}/run", theme=theme)
+    tries = page.get_by_role("treeitem").filter(has_text="2 tries")
+    expect(tries.first).to_be_visible()
+    tries.first.click()
+    assert serious_findings(page) == []
+    page.evaluate("(place) => { location.hash = place; }", f"#/workshop/{session}/graph")
+    expect(page.locator(".graph text").filter(has_text="cobbler").first).to_be_visible()
+    assert serious_findings(page) == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_serious_while_one_speaks(page_at: Any, theme: str):
+    page = page_at("#/voice_line", permissions=("microphone",), theme=theme)
+    page.get_by_role("button", name="Speak with the agent").click()
+    expect(page.get_by_role("status")).to_contain_text("on the line")
+    assert serious_findings(page) == []
+    page.get_by_role("button", name="End the call").click()
+    expect(page.get_by_role("button", name="Speak with the agent")).to_be_visible()
 
 
 @pytest.mark.parametrize(
@@ -256,6 +299,6 @@ def test_the_token_of_the_address_lets_the_page_in(chromium: Any, tmp_path: Path
     with serving(str(AGENTS), "--sessions", "memory:", cwd=tmp_path) as address:
         page = chromium.new_page()
         page.goto(address)
-        expect(page.get_by_text("Talk with support_desk")).to_be_visible(timeout=10_000)
+        expect(page.get_by_text("Talk with support_desk")).to_be_visible()
         assert "token" not in page.url
         page.close()

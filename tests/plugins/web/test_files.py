@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import re
+import shutil
+import subprocess
+import sys
 from importlib.resources import files
 
 import httpx
@@ -11,6 +14,7 @@ import pytest
 
 from newel.web import client
 from newel.web.files import names
+from newel.web.plugin import register_web_panels
 
 STATIC = files("newel.web") / "static"
 TEXTS = {name: (STATIC / name).read_bytes() for name in sorted(names())}
@@ -45,6 +49,26 @@ def test_no_file_names_another_origin():
         assert addresses == [], name
 
 
+def test_each_command_that_the_page_names_exists():
+    named = {words for text in OWN.values() for words in re.findall(r"<code>newel ([a-z][^<]*)</code>", text)}
+    assert len(named) > 3
+    for words in named:
+        command = [sys.executable, "-m", "newel.cli.main", *words.split(), "--help"]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert ended.returncode == 0, (words, ended.stderr)
+
+
+def test_the_types_in_the_comments_fit():
+    compiler = shutil.which("tsc")
+    if compiler is None:
+        pytest.skip("no TypeScript: npm install --global typescript")
+    options = "--noEmit --allowJs --checkJs --strict --target es2022 --module es2022 --moduleResolution bundler"
+    modules = [str(STATIC / name) for name in OWN if name.endswith(".js")]
+    command = [compiler, *options.split(), "--lib", "es2023,dom,dom.iterable", *modules]
+    checked = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert checked.returncode == 0, checked.stdout
+
+
 def test_no_text_is_ever_set_as_html():
     setters = [
         name
@@ -53,6 +77,20 @@ def test_no_text_is_ever_set_as_html():
     ]
     assert setters == ["js/ui.js"]  # the page's own icons
     assert OWN["js/ui.js"].count("dangerouslySetInnerHTML") == 1
+
+
+def test_the_pictures_show_every_panel():
+    pytest.importorskip("playwright")
+    from tests.plugins.web.pictures import GUIDE, PANELS, SHOWN
+
+    places = " ".join(PANELS.values())
+    panels = [*re.findall(r'name: "(\w+)"', OWN["js/panels.js"]), *(one.name for one in register_web_panels())]
+    assert len(panels) > 8
+    assert [one for one in panels if f"/{one}" not in places] == []
+    views = re.findall(r"^  (\w+): \(\) => import", OWN["js/panels.js"], re.MULTILINE)
+    assert len(views) > 3
+    assert [one for one in views if f"#/{one}" not in places] == []
+    assert [name for name in SHOWN if not (GUIDE / f"{name}.png").is_file()] == []
 
 
 def test_files_are_compressed_and_known_by_their_hash(api: httpx.Client):

@@ -9,8 +9,8 @@ from typing import TypeVar
 from newel.connections import PerLoop
 from newel.memory import MemoryStoreError, MemoryUnavailableError
 from newel.sessions.stored import clockwork
-from newel.sessions.stored.pooled import Connection, Rejected, Trouble, driven
-from newel.sessions.stored.steps import Query, Steps
+from newel.sessions.stored.pooled import Connection, Rejected, driven
+from newel.sessions.stored.steps import Query, Steps, Trouble
 from newel_kernel import ConfigurationError
 from newel_postgres.database import Access, PostgresPool
 from newel_postgres.memory.tables import VERSION, Tables

@@ -10,11 +10,13 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from newel.memory.terms import indexed, queries
+from newel.memory.terms import all_terms, owned, queries
 
 #: The most bytes of a text's terms that are indexed; a tsvector has at most a megabyte.
 _MOST_BYTES = 900_000
 _LAST_POSITION = 16383
+#: The most bytes of a user's number with its mark, and of what PostgreSQL adds to a lexeme.
+_OWNER_BYTES = 38
 
 
 class Term(NamedTuple):
@@ -29,18 +31,29 @@ class Term(NamedTuple):
         return f"'{self.lexeme}'{':*' if self.begins else ''}"
 
 
-def vector(owner: int, text: str) -> tuple[str, int]:
-    """The text as `tsvector` reads it, and how many terms it has."""
+class Words(NamedTuple):
+    """A text's lexemes, without their user's number, with the places at which they stand; and how many there are."""
+
+    places: Mapping[str, str]
+    length: int
+
+    def of(self, owner: int) -> str:
+        """The words of the user `owner`, as `tsvector` reads them."""
+        return " ".join(f"'{owned(owner, lexeme)}':{places}" for lexeme, places in self.places.items())
+
+
+def words_of(text: str) -> Words:
+    """The words of a text that are indexed. A long text takes a second: never ask within a transaction."""
     places: dict[str, list[int]] = {}
     size = length = 0
-    for term in indexed(owner, text).split():
+    for term in all_terms(text):
         lexeme = _folded(term)
-        size += 8 if lexeme in places else len(lexeme.encode()) + 16
+        size += 8 if lexeme in places else len(lexeme.encode()) + _OWNER_BYTES
         if size > _MOST_BYTES:
             break
         length += 1
         places.setdefault(lexeme, []).append(min(length, _LAST_POSITION))
-    return " ".join(f"'{one}':{','.join(map(str, at))}" for one, at in places.items()), length
+    return Words({lexeme: ",".join(map(str, at)) for lexeme, at in places.items()}, length)
 
 
 def terms(owner: int, text: str, most: int) -> list[Term]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Self
 from urllib.parse import parse_qsl, urlsplit
@@ -15,9 +16,10 @@ from newel_kernel import ConfigurationError, Event, Session
 from newel_postgres.database import access_of
 from newel_postgres.memory.conversion import Begin, Clear, Finish, Following, Step
 from newel_postgres.memory.database import MemoryDatabase
+from newel_postgres.memory.lexemes import words_of
 from newel_postgres.memory.search import Search
 from newel_postgres.memory.vectors import text_of
-from newel_postgres.memory.work import Add, Forget
+from newel_postgres.memory.work import Add, Forget, Prepared
 
 #: The session of entries, and of events that come without one.
 _NO_SESSION = ""
@@ -88,9 +90,14 @@ class PostgresMemoryService(BaseMemoryService):
         checked((add.app, add.user, add.session))
         for row in add.rows:
             checked((row.key, row.author, row.timestamp))
-        embedded: dict[str, str] = {}
-        while texts := await self._database.run(replace(add, embedder=self._embedder, embedded=embedded)):
-            embedded.update(zip(texts, await self._embed(texts), strict=True))
+        prepared: dict[str, Prepared] = {}
+        while texts := await self._database.run(replace(add, embedder=self._embedder, prepared=prepared)):
+            prepared.update(zip(texts, await self._prepare(texts), strict=True))
+
+    async def _prepare(self, texts: Sequence[str]) -> Iterator[Prepared]:
+        vectors = [""] * len(texts) if self._embedder is None else await self._embed(texts)
+        words = await asyncio.to_thread(lambda: [*map(words_of, texts)])  # a long one would hold the event loop
+        return map(Prepared, words, vectors)
 
     async def _embed(self, texts: Sequence[str]) -> list[str]:
         assert self._embedder is not None

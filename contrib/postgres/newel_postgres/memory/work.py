@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from pydantic_core import from_json
 
 from newel.memory import Embedder
 from newel.memory.rows import Existing, Row
-from newel.sessions.stored.pooled import Trouble
-from newel.sessions.stored.steps import Query, Steps
+from newel.sessions.stored.steps import Query, Steps, Trouble
 from newel_kernel import Json
-from newel_postgres.memory.lexemes import facts, vector
+from newel_postgres.memory.lexemes import Words, facts
 from newel_postgres.memory.tables import Tables
 from newel_postgres.memory.texts import maybe, read, stored
 from newel_postgres.memory.vectors import (
@@ -41,6 +40,13 @@ class Work(Protocol[R_co]):
         """The statements of one transaction."""
 
 
+class Prepared(NamedTuple):
+    """A text's words, and its vector; empty without an embedder."""
+
+    words: Words
+    vector: str
+
+
 @dataclass(frozen=True, slots=True)
 class Add:
     """Adds rows to a session of a user; `existing` says what happens to rows that already exist."""
@@ -51,23 +57,21 @@ class Add:
     rows: Sequence[Row]
     existing: Existing
     embedder: Embedder | None = None
-    #: The vectors of texts.
-    embedded: Mapping[str, str] = field(default_factory=dict)
+    #: What was made of texts before the transaction, which must not wait for it.
+    prepared: Mapping[str, Prepared] = field(default_factory=dict)
 
     def steps(self, tables: Tables) -> Steps[list[str]]:
-        """See `Work`. The result is the texts that have no vector yet; if there are any, nothing was written."""
+        """See `Work`. The result is the texts that are to be prepared first; if there are any, nothing was written."""
         rows = {row.key: row for row in self.rows}
-        make = bool(rows) and (self.embedder is None or all(row.text in self.embedded for row in rows.values()))
+        make = bool(rows) and all(row.text in self.prepared for row in rows.values())
         has, owner = yield from self._owner(tables, make)
         session = stored(self.session)
         sql = f"SELECT key, number, content, metadata FROM {tables.entries} WHERE owner = ?1 AND session = ?2"
         stored_rows = (yield Query(sql, (owner, session))).rows if owner is not None else ()
         present = {read(key): rest for key, *rest in stored_rows}
         new = [row for key, row in rows.items() if key not in present or self._differs(row, present[key])]
-        if self.embedder is not None:
-            unembedded = list({row.text: None for row in new if row.text not in self.embedded})
-            if unembedded:
-                return unembedded
+        if unprepared := list({row.text: None for row in new if row.text not in self.prepared}):
+            return unprepared
         if owner is None:
             return []
         old = [present[row.key][0] for row in new if row.key in present]
@@ -79,9 +83,10 @@ class Add:
             has = yield from adopted(tables, self.embedder, (yield from begun(tables)))
         for at in range(0, len(new), _AT_ONCE):
             some = new[at : at + _AT_ONCE]
-            numbers = yield from _inserted(tables, owner, session, some)
+            texts = [self.prepared[row.text] for row in some]
+            numbers = yield from _inserted(tables, owner, session, some, [text.words for text in texts])
             if has is not None:
-                yield from put(tables, has.generation, numbers, [self.embedded[row.text] for row in some])
+                yield from put(tables, has.generation, numbers, [text.vector for text in texts])
         return []
 
     def _owner(self, tables: Tables, make: bool) -> Steps[tuple[Vectors | None, int | None]]:
@@ -157,9 +162,10 @@ def _counted(tables: Tables, owner: int, entries: int, length: int) -> Steps[Non
     yield Query(sql, (owner, entries, length))
 
 
-def _inserted(tables: Tables, owner: int, session: str, rows: Sequence[Row]) -> Steps[list[int]]:
-    """Insert the entries; return their numbers."""
-    vectors = [vector(owner, row.text) for row in rows]
+def _inserted(
+    tables: Tables, owner: int, session: str, rows: Sequence[Row], words: Sequence[Words]
+) -> Steps[list[int]]:
+    """Insert the entries with their texts' words; return their numbers."""
     metadata: list[Json] = [from_json(row.metadata) for row in rows]
     columns: list[list[Any]] = [
         [stored(row.key) for row in rows],
@@ -170,8 +176,8 @@ def _inserted(tables: Tables, owner: int, session: str, rows: Sequence[Row]) -> 
         [row.content.decode() for row in rows],
         [row.metadata for row in rows],
         [_UNIT.join(facts(one)) for one in metadata],
-        [words for words, _ in vectors],
-        [length for _, length in vectors],
+        [one.of(owner) for one in words],
+        [one.length for one in words],
     ]
     types = ("text", "boolean", "text", "text", "double precision", "text", "text", "text", "text", "integer")
     casts = ", ".join(f"CAST(?{place} AS {kind}[])" for place, kind in enumerate(types, 3))
@@ -188,5 +194,5 @@ def _inserted(tables: Tables, owner: int, session: str, rows: Sequence[Row]) -> 
         f"SELECT key, number FROM added"
     )
     numbers: dict[str, int] = {row[0]: row[1] for row in (yield Query(sql, (owner, session, *columns))).rows}
-    yield from _counted(tables, owner, len(rows), sum(length for _, length in vectors))
+    yield from _counted(tables, owner, len(rows), sum(one.length for one in words))
     return [numbers[key] for key in columns[0]]

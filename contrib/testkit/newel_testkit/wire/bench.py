@@ -122,6 +122,23 @@ def hello(name: str, config: GenerateContentConfig | None = None) -> LlmRequest:
     return LlmRequest(model=name, contents=contents, config=config or GenerateContentConfig())
 
 
+async def closed(model: BaseLlm) -> None:
+    """Close the connections of a model, if it can."""
+    close = getattr(model, "aclose", None)
+    if close is not None:
+        await close()
+
+
+def plain(request: LlmRequest) -> dict[str, object]:
+    """A request in plain data, to see whether it has changed."""
+    return {
+        "model": request.model,
+        "contents": [content.model_dump(mode="json") for content in request.contents],
+        "config": repr(request.config.model_dump(exclude_none=True)),
+        "tools_dict": sorted(request.tools_dict),
+    }
+
+
 def problems(texts: Collection[str], about: str) -> None:
     """Raise an AssertionError if `texts` has any."""
     if texts:

@@ -12,7 +12,7 @@ from typing import Any
 from newel.models import BaseLlm, ModelCapabilities
 from newel_kernel import LlmRequest, ModelError
 from newel_testkit.wire.answers import LONG, Answer, text
-from newel_testkit.wire.bench import WIRE_KEY, Place, capabilities, hello, problems
+from newel_testkit.wire.bench import WIRE_KEY, Place, capabilities, closed, hello, plain, problems
 from newel_testkit.wire.differences import differences, is_no_answer
 from newel_testkit.wire.faults import FAULTS, Fault, fault
 from newel_testkit.wire.losses import losses
@@ -35,7 +35,11 @@ def check_request(place: Place, case: WireRequest) -> None:
     model = place.model(case.level(place.wire.name))
     request = case.request(place.wire.name, model.model)
     unclaimed = set(_unclaimed(case, capabilities(model, request)))
+    before = plain(request)
     outcome = place.run(request, _HELLO, model=model)
+    after = plain(request)
+    changed = [f"the caller's request is changed: {name}" for name in before if before[name] != after[name]]
+    problems(changed, case.name)
     log = place.server.log
     if isinstance(outcome.error, ModelError) and not log and (unclaimed or _names_a_kind(case, outcome.error)):
         return
@@ -222,9 +226,7 @@ def check_abandoned(place: Place, streams: int) -> None:
         others = asyncio.all_tasks() - {asyncio.current_task()}
         if others:
             _, others = await asyncio.wait(others, timeout=2)
-        close = getattr(model, "aclose", None)
-        if close is not None:
-            await close()
+        await closed(model)
         return [str(task) for task in others]
 
     left = [f"a task is left: {task}" for task in asyncio.run(abandon())]

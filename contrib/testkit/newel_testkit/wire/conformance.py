@@ -13,6 +13,7 @@ from functools import partial
 
 from newel_testkit.wire import checks
 from newel_testkit.wire.bench import Bench, MakeModel, Place
+from newel_testkit.wire.calls_at_once import check_requests_at_once, check_stream_comes_at_once
 from newel_testkit.wire.faults import FAULTS
 from newel_testkit.wire.kit_answers import kit_answers
 from newel_testkit.wire.requests import wire_requests
@@ -103,5 +104,7 @@ def _faults() -> Iterator[tuple[str, _Check]]:
 def _connections(abandoned: int) -> Iterator[tuple[str, _Check]]:
     yield "connection kept", partial(checks.check_one_connection, stream=False)
     yield "connection kept by streams", partial(checks.check_one_connection, stream=True)
+    yield "connection shared by requests at once", check_requests_at_once
+    yield "connection read as it comes", check_stream_comes_at_once
     yield "connection closed when cancelled", checks.check_cancellation
     yield "connections of abandoned streams", partial(checks.check_abandoned, streams=abandoned)

@@ -8,6 +8,7 @@ from typing import Any
 from newel_testkit.wire.http import Then
 
 _HUGE = 50_000_000
+_SPENT = b'{"error": {"message": "No quota left.", "type": "insufficient_quota", "code": "insufficient_quota"}}'
 _PAGE = b"<html><h1>Sign in</h1></html>"
 
 
@@ -42,6 +43,7 @@ FAULTS = _by_name(
     *(Fault(name=str(status), status=status, passes=True) for status in (429, 500, 503, 504, 529)),
     *(Fault(name=str(status), status=status) for status in (400, 401, 403, 404, 413)),
     Fault(name="502_html", status=502, raw=_PAGE, content_type="text/html", passes=True),
+    Fault(name="429_spent", status=429, raw=_SPENT),
     Fault(name="reset", then="reset", passes=True),
     Fault(name="closed", then="close", passes=True),
     Fault(name="stall", then="stall"),

@@ -7,13 +7,14 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
 from newel_kernel._internal.contracts.tree import check_children, check_tree, root_of
 from newel_kernel._internal.errors import ConfigurationError
 from newel_kernel._internal.events import Event
 from newel_kernel._internal.hooks import Callbacks, run_round
 from newel_kernel._internal.observation import Operation, current_operation
+from newel_types import OneLineErrors
 
 if TYPE_CHECKING:
     from newel_kernel._internal.invocation import InvocationContext
@@ -126,26 +127,35 @@ def _valid_name(name: str) -> str:
     return name
 
 
-class BaseAgent(BaseModel):
+class BaseAgent(OneLineErrors):
     """An agent: a name, its place in a tree, and `_run_async_impl`, which a subclass implements."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     # A slot is not copied, compared, dumped or pickled with the fields.
     __slots__ = ("__newel__",)
-    if TYPE_CHECKING:
-        __newel__: AgentDriver
+    if TYPE_CHECKING:  # not a field: type checkers would ask the constructor for it
+
+        @property
+        def __newel__(self) -> AgentDriver: ...
 
     #: The type of the driver by which the runtime runs the agent.
     __newel_driver__: ClassVar[type[AgentDriver]] = AgentDriver
 
+    #: A name of letters, digits and underscores, unique in the tree; its events bear it as their author.
     name: Annotated[str, AfterValidator(_valid_name)]
+    #: What the agent is for: models read it when they choose whom to hand over to.
     description: str = ""
+    #: The agent above, which that one sets when it adopts this one.
     parent_agent: BaseAgent | None = Field(default=None, init=False)
+    #: The agents below; an agent has one parent.
     sub_agents: list[BaseAgent] = Field(default_factory=list)
 
     def __new__(cls, *args: object, **fields: object) -> Self:
         """An agent with a driver of its own, however it is made: validated, copied, unpickled."""
+        if args and not cls.__pydantic_custom_init__:
+            form = f"{cls.__name__}(name='helper')"
+            raise TypeError(f"{cls.__name__} takes its fields by name, as in {form}, and was given {args[0]!r}")
         self = super().__new__(cls)
         object.__setattr__(self, "__newel__", cls.__newel_driver__(self))
         return self

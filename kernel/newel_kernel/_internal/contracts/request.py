@@ -122,22 +122,20 @@ class LlmRequest:
 
     def append_tools(self, tools: Sequence[BaseTool]) -> None:
         """Declare `tools` to the model and make them dispatchable; a second tool with the same name is refused."""
-        declarations = []
+        declarations, present_tools = [], self.tools_dict
         for tool in tools:
             declaration = tool._get_declaration()
             if declaration is None:
                 continue
-            other = self.tools_dict.get(tool.name)
-            if other is tool:  # listed twice, and to be declared once
-                continue
-            if other is not None:
+            if (other := present_tools.get(tool.name)) is None:
+                present_tools[tool.name] = tool
+                declarations.append(declaration)
+            elif other is not tool:  # a tool that is listed twice is declared once
                 raise DuplicateToolError(
                     f"two tools are named {tool.name!r}: {other.__newel_origin__} and {tool.__newel_origin__}; "
                     f"rename one of them",
                     (other, tool),
                 )
-            self.tools_dict[tool.name] = tool
-            declarations.append(declaration)
         config = self._config
         if config is None:
             self._declarations.extend(declarations)

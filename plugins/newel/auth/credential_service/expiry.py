@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from newel_kernel import Json, seam
-from newel_types import AuthCredential
+
+if TYPE_CHECKING:
+    from newel_types import AuthCredential
 
 #: The extra field of an AuthCredential with the time at which it expires, in seconds since the epoch.
 EXPIRY_FIELD = "kept_until"

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from newel.auth.credential_service.base_credential_service import BaseCredentialService
 from newel.auth.credential_service.expiry import is_over
-from newel.auth.secrecy import remember
 from newel.contexts.context import CallbackContext
-from newel_types import AuthConfig, AuthCredential
+from newel_types import deferred
+
+if TYPE_CHECKING:
+    from newel_types import AuthConfig, AuthCredential
+
+#: Loads with the first credential.
+_remember = deferred("newel.auth.secrecy", "remember")
 
 
 class InMemoryCredentialService(BaseCredentialService):
@@ -22,7 +29,7 @@ class InMemoryCredentialService(BaseCredentialService):
         stored = self._credentials.get(place_of(auth_config, callback_context))
         if stored is None:
             return None
-        remember(callback_context, stored)
+        _remember()(callback_context, stored)
         return stored.model_copy(deep=True)
 
     async def save_credential(self, auth_config: AuthConfig, callback_context: CallbackContext) -> None:

@@ -40,7 +40,7 @@ FAILURE, UNEVALUATED = 1, 2
 @click.argument("agent")
 @click.argument("sets", nargs=-1)
 @click.option(
-    "--config_file_path", "--config", metavar="FILE", help="Criteria; by default test_config.json next to the file."
+    "--config_file_path", "--config", metavar="FILE", help="Criteria; by default test_config.json next to the sets."
 )
 @click.option("--print_detailed_results", "--details", is_flag=True, help="Print every turn.")
 @click.option("--eval_storage_uri", metavar="URI", help="Where sets and results are kept, if not in files.")
@@ -82,7 +82,7 @@ def command(ctx: click.Context, /, agent: str, sets: tuple[str, ...], **values: 
         options = _options(subject, values)
     except ValidationError as error:
         raise ConfigurationError(f"the options of the command: {problems_of(error)}") from None
-    config = _config(values["config_file_path"], sets)
+    config = _config(values["config_file_path"], sets, subject.folder)
     path = _stored(subject, values["resume"]) or subject.runs / f"{subject.name}_{seam.clock()}{SUFFIX}"
     if not any(True for _ in units_of(eval_sets, options)):
         raise click.ClickException("there is no case to run: the sets are empty, or nothing matches --case and --tag")
@@ -142,14 +142,15 @@ def _status(run: EvaluationRun, allow_unevaluated: bool) -> int:
     return UNEVALUATED if ERROR in states and not allow_unevaluated else 0
 
 
-def _config(path: str | None, sets: tuple[str, ...]) -> EvalConfig:
-    """The config that is named, else the one next to a single file."""
+def _config(path: str | None, sets: tuple[str, ...], folder: Path) -> EvalConfig:
+    """The config that is named, else the one next to the files, or in the agent's folder, where ids stand."""
     if path is not None and not Path(path).is_file():
         raise click.ClickException(f"there is no config file {path}")
-    if path is None and len(sets) == 1:
-        name = sets[0] if Path(sets[0]).is_file() else sets[0].rpartition(":")[0]
-        if name and Path(name).is_file():
-            path = str(Path(name).parent / "test_config.json")
+    if path is None:
+        files = [Path(one if Path(one).is_file() else one.rpartition(":")[0]) for one in sets]
+        folders = {file.parent if file.is_file() else folder for file in files} or {folder}
+        if len(folders) == 1:
+            path = str(folders.pop() / "test_config.json")
     if (path is None or not Path(path).is_file()) and sets and all(is_foreign(one) for one in sets):
         return EvalConfig()
     return get_evaluation_criteria_or_default(path)

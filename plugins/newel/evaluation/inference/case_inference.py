@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 DEFAULT_APP = "EvaluationGenerator"
 DEFAULT_USER = "test_user_id"
-SESSION_PREFIX = "adk-eval-session-"
 #: Sends a message to the agent; returns the turn and its events, including the user's.
 Turn = Callable[[Content], Awaitable[tuple[Invocation, Sequence[Event]]]]
 
@@ -73,7 +72,7 @@ class Stage:
         """A runner for one case."""
         return newel.Runner(
             app=self.app,
-            agent=None if self.app is not None else self.agent,
+            node=None if self.app is not None else self.agent,
             app_name=app_name,
             composition=self.composition,
             session_service=self.stores.session or sessions.InMemorySessionService(),

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import newel_compose
 import newel_types
+from newel.budgets.composing import asked
 from newel.models.contract import BaseLlm
 from newel.models.kinds import model_of
 from newel_kernel import BaseTool, Chains, LlmRequest, LlmResponse, ModelError
@@ -93,7 +94,7 @@ async def send(request: LlmRequest) -> LlmResponse:
     model: BaseLlm = model_of(chains.get() or newel_compose.compose_once(), address)
     request.model = model.model
     last: LlmResponse | None = None
-    async with aclosing(model.generate_content_async(request)) as answers:
+    async with aclosing(asked(model, request)) as answers:
         async for answer in answers:
             if not answer.partial:
                 last = answer

@@ -8,9 +8,10 @@ from pydantic import ConfigDict, Field, field_validator
 
 from newel.evaluation.cases.base_model import EvalBaseModel
 from newel.evaluation.cases.eval_rubrics import Rubric
+from newel.models import catalogue
 from newel_types import GenerateContentConfig
 
-DEFAULT_JUDGE = "gemini-2.5-flash"
+DEFAULT_JUDGE = catalogue.GEMINI
 
 
 class JudgeModelOptions(EvalBaseModel):

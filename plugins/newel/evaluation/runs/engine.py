@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from newel.evaluation.cases.eval_case import Invocation
+from newel.evaluation.constants import SESSION_PREFIX
 from newel.evaluation.inference.bounded_concurrency import as_done
-from newel.evaluation.inference.case_inference import DEFAULT_USER, SESSION_PREFIX, infer_case
+from newel.evaluation.inference.case_inference import DEFAULT_USER, infer_case
 from newel.evaluation.inference.turn_recording import kept_spans
 from newel.evaluation.judges.model_calls import agent_gate, chains, gate
 from newel.evaluation.metrics.eval_metrics import EvalMetric, EvalStatus
 from newel.evaluation.metrics.evaluator import EvaluationResult
 from newel.evaluation.results.eval_result import EvalCaseResult
 from newel.evaluation.runs.accounts import Accounts, accounts, count_agent
+from newel.evaluation.runs.budget_accounts import BudgetAccounts, open_accounts
 from newel.evaluation.runs.cassettes import Cassette
 from newel.evaluation.runs.gates import JudgeGate, UnitGate
 from newel.evaluation.runs.ids import derived_id, ids_of, repeatable_ids
@@ -49,6 +51,8 @@ class Engine:
         self._simulators = plan.simulators or UserSimulatorProvider(plan.config.user_simulator_config)
         self._reused = stored_inferences(plan.reuse) if plan.reuse is not None else None
         self._used = Accounts()
+        #: The accounts of the distribution's budgets, while the run goes on; None: it has no limits.
+        self._accounts: BudgetAccounts | None = None
         self._began = seam.monotonic()
         if plan.run_file is not None:
             self._open(plan.run_file)
@@ -71,9 +75,15 @@ class Engine:
         finished = self.file.results if self.file is not None else {}
         units = (unit for unit in units_of(self.plan.sets, self.plan.options) if unit.key not in finished)
         with repeatable_ids():
-            async with aclosing(as_done(self._affordable(units), self._unit, self.plan.options.parallelism)) as results:
-                async for result in results:
-                    yield result
+            try:
+                self._accounts = open_accounts(self.plan.stage.composition)
+                running = as_done(self._affordable(units), self._unit, self.plan.options.parallelism)
+                async with aclosing(running) as results:
+                    async for result in results:
+                        yield result
+            finally:
+                if self._accounts is not None:
+                    await self._accounts.close()
 
     def _affordable(self, units: Iterator[Unit]) -> Iterator[Unit]:
         for unit in units:
@@ -127,6 +137,8 @@ class Engine:
                 (chains, self.plan.stage.composition),
             ):
                 stack.callback(variable.reset, variable.set(value))  # type: ignore[arg-type]
+            if self._accounts is not None:
+                stack.enter_context(self._accounts.of(unit, self.run_id))
             yield
 
     async def _result(self, unit: Unit, usage: Accounts) -> EvalCaseResult:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from newel.evaluation.results.eval_result import EvalCaseResult, EvalSetResult
-from newel.evaluation.runs.accounts import Accounts
+from newel.evaluation.runs.accounts import Accounts, count_agent
 from newel.evaluation.runs.run_file import RunFile, RunFileError, key_of, records
 from newel.evaluation.runs.units import FAILED, PASSED, Key, UnitResult
 from newel.evaluation.service.base_eval_service import InferenceResult, InferenceStatus
@@ -57,16 +57,23 @@ def stored_units(path: Path) -> Iterator[UnitResult]:
     if not path.is_file():
         raise ConfigurationError(f"there is no run {path}")
     if path.name.endswith(RESULT_SUFFIX):
-        counts: dict[str, int] = {}
-        for result in read_result(path).eval_case_results:
-            repeat = result.repeat if result.repeat is not None else counts.get(result.eval_id, 0)
-            counts[result.eval_id] = repeat + 1
-            outcome = PASSED if result.final_eval_status.name == "PASSED" else FAILED
-            yield UnitResult((result.eval_set_id, result.eval_id, repeat), outcome, result, Accounts())
+        yield from units_of_results(read_result(path).eval_case_results)
         return
     for _, _, record in records(path):
         if record.get("kind") == "result":
             yield unit_of(record)
+
+
+def units_of_results(results: Iterable[EvalCaseResult]) -> Iterator[UnitResult]:
+    """The units of a run of which only the results are stored; the agent's usage is that of the stored turns."""
+    counts: dict[str, int] = {}
+    for result in results:
+        repeat = result.repeat if result.repeat is not None else counts.get(result.eval_id, 0)
+        counts[result.eval_id] = repeat + 1
+        outcome = PASSED if result.final_eval_status.name == "PASSED" else FAILED
+        unit = UnitResult((result.eval_set_id, result.eval_id, repeat), outcome, result, Accounts())
+        count_agent(_inference(unit), unit.accounts)
+        yield unit
 
 
 def unit_of(record: Mapping[str, Any]) -> UnitResult:

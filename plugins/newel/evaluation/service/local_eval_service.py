@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from newel.errors.not_found_error import NotFoundError
 from newel.evaluation.cases.eval_case import EvalCase
+from newel.evaluation.constants import SESSION_PREFIX
 from newel.evaluation.inference.bounded_concurrency import as_done
-from newel.evaluation.inference.case_inference import SESSION_PREFIX, Stage, Stores, infer_case
+from newel.evaluation.inference.case_inference import Stage, Stores, infer_case
 from newel.evaluation.inference.effects import EffectGate
 from newel.evaluation.judges.model_calls import agent_gate
 from newel.evaluation.metrics.metric_evaluator_registry import (

@@ -23,6 +23,7 @@ from newel.evaluation.simulation.user_simulator import (
     Status,
     UserSimulator,
 )
+from newel.models import catalogue
 from newel_kernel import Event, ModelError
 from newel_types import Content, GenerateContentConfig, Part, ThinkingConfig
 
@@ -39,7 +40,7 @@ def _thinking() -> GenerateContentConfig:
 class LlmBackedUserSimulatorConfig(BaseUserSimulatorConfig):
     """Which model plays, for how long, and with which words. `model` is an address, as an agent's is."""
 
-    model: str = "gemini-2.5-flash"
+    model: str = catalogue.GEMINI
     model_configuration: GenerateContentConfig = Field(default_factory=_thinking)
     #: The most messages of the user, including the starting prompt; negative: no limit.
     max_allowed_invocations: int = 20

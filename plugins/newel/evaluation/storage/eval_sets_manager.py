@@ -10,7 +10,9 @@ from newel.evaluation.cases.eval_case import EvalCase
 from newel.evaluation.cases.eval_set import EvalSet
 from newel_kernel import did_you_mean, seam
 
-_ID = re.compile(r"[a-zA-Z0-9_]+")
+#: What the id of a set is.
+ID_PATTERN = "[a-zA-Z0-9_]+"
+_ID = re.compile(ID_PATTERN)
 
 
 class EvalSetsManager(ABC):

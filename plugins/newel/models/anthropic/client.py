@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
+from newel.models.wire.addresses import base_url_of
 from newel.models.wire.clients import Client, http_client
 from newel.models.wire.keys import plain_key
 from newel.models.wire.limits import Limits, offline_reason
@@ -78,6 +79,7 @@ def direct(model: str, key: str | None, base_url: str | None, limits: Limits, pr
         check_key(model)
     headers = header_secrets(environment_headers("ANTHROPIC_CUSTOM_HEADERS"))
     service = Service(provider, model, (*filter(None, (key, token)), *headers))
+    base_url = base_url_of(model, base_url, "ANTHROPIC_BASE_URL")
     http = http_client(HTTP, service, limits)
     try:
         client = sdk.AsyncAnthropic(

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from pydantic import PrivateAttr, SecretStr
 
+from newel.models import catalogue
 from newel.models.anthropic import client
 from newel.models.anthropic.client import Call, Connection, Sdk
 from newel.models.anthropic.messages import Messages
@@ -26,7 +27,7 @@ from newel_kernel import LlmRequest, LlmResponse
 
 Responses = AsyncGenerator[LlmResponse, None]
 
-DEFAULT_MODEL = "claude-sonnet-4-5"
+DEFAULT_MODEL = catalogue.CLAUDE
 PATTERNS = (r"claude-.*",)
 #: The names of Claude models as resources of Vertex AI.
 VERTEX_PATTERN = r"projects/(?P<project>[^/]+)/locations/(?P<region>[^/]+)/publishers/anthropic/models/(?P<model>.+)"
@@ -101,7 +102,7 @@ class Claude(AnthropicLlm):
 
     provider_name: ClassVar[str] = "gcp.vertex_ai"
 
-    model: str = "claude-sonnet-4-5@20250929"
+    model: str = DEFAULT_MODEL
     #: Used instead of GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION, or of those in the model's resource name.
     project: str | None = None
     region: str | None = None

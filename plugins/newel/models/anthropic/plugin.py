@@ -1,4 +1,4 @@
-"""The plugin of Claude models: ``claude-sonnet-4-5``, ``anthropic:NAME``, and resource names of Vertex AI."""
+"""The plugin of Claude models: ``claude-sonnet-5-5``, ``anthropic:NAME``, and resource names of Vertex AI."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from newel.models.anthropic.tool_search import references
 from newel.models.deferral import FOUND
 from newel.models.wire.answer import Answer
 from newel.models.wire.arguments import MalformedArgumentsError, parse_arguments
+from newel.models.wire.observers import tell_observers
 from newel.models.wire.service import Service
 from newel.models.wire.signatures import signed
 from newel.models.wire.usage import token_usage
@@ -80,6 +81,7 @@ class Reading:
         """Take the fields at the start of a message."""
         if isinstance(model := message.get("model"), str):
             self.model_version = model
+        tell_observers(response_id=message.get("id"))
         self._count(message.get("usage"))
 
     def end(self, delta: Json, usage: object) -> None:

@@ -7,10 +7,12 @@ import re
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 
+from newel.models import catalogue
+from newel.models.wire.addresses import base_url_of
 from newel.models.wire.keys import plain_key
 from newel_kernel import ModelError
 
-DEFAULT_MODEL = "gemini-2.5-flash"
+DEFAULT_MODEL = catalogue.GEMINI
 #: The model names of this provider; the last two are resource names of Vertex AI.
 PATTERNS = (
     r"gemini-.*",
@@ -43,10 +45,13 @@ def is_vertex(model: str, chosen: bool | None = None) -> bool:
     return switch.lower() in ("true", "1")
 
 
+def _variable_of_host(vertex: bool) -> str:
+    return "GOOGLE_VERTEX_BASE_URL" if vertex else "GOOGLE_GEMINI_BASE_URL"
+
+
 def host(base_url: str | None, *, vertex: bool) -> str:
     """The host that the SDK connects to."""
-    variable = "GOOGLE_VERTEX_BASE_URL" if vertex else "GOOGLE_GEMINI_BASE_URL"
-    url = base_url or os.environ.get(variable, "")
+    url = base_url or os.environ.get(_variable_of_host(vertex), "")
     return urlsplit(url).hostname or ("aiplatform.googleapis.com" if vertex else "generativelanguage.googleapis.com")
 
 
@@ -76,6 +81,7 @@ def check(model: str, vertex: bool, base_url: str | None = None, project: str | 
         raise ModelError(
             f"the model {model!r} needs the google-genai SDK, which is not installed:\npip install 'newel[gemini]'"
         )
+    base_url_of(model, base_url, _variable_of_host(vertex))
     if is_configured(vertex):
         api_key(model)
         return

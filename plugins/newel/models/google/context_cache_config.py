@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
-from newel_types import late
+from newel_types import OneLineErrors, late
 
 if TYPE_CHECKING:
     from newel_types import HttpOptions
@@ -14,7 +14,7 @@ else:
     HttpOptions = late("http:HttpOptions")
 
 
-class ContextCacheConfig(BaseModel):
+class ContextCacheConfig(OneLineErrors):
     """Set on an App, it applies to all its LLM agents whose model's provider can cache; the others ignore it."""
 
     model_config = ConfigDict(extra="forbid", defer_build=True)

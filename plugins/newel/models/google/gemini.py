@@ -21,6 +21,7 @@ from newel.models.remote import RemoteLlm
 from newel.models.wire.clients import Clients
 from newel.models.wire.conversions import Conversions
 from newel.models.wire.limits import Limits, offline_reason
+from newel.models.wire.observers import tell_observers
 from newel.models.wire.service import Service
 from newel.models.wire.sockets import check_websockets, socket_options
 from newel_kernel import LlmRequest, LlmResponse
@@ -171,9 +172,11 @@ class Gemini(RemoteLlm):
 
 
 async def _unary(connection: Connection, arguments: Json) -> Responses:
-    answer = _ours(await connection.sdk.aio.models.generate_content(**arguments))
+    sdk_answer = await connection.sdk.aio.models.generate_content(**arguments)
+    answer = _ours(sdk_answer)
     if answer.candidates is None and answer.prompt_feedback is None and answer.usage_metadata is None:
         raise connection.service.malformed("an object without candidates, feedback or usage")
+    tell_observers(response_id=getattr(sdk_answer, "response_id", None))
     response = LlmResponse.create(answer)
     if response.content is None and response.error_code is None:
         raise connection.service.malformed("a candidate without content and finish reason")
@@ -182,11 +185,13 @@ async def _unary(connection: Connection, arguments: Json) -> Responses:
 
 async def _streamed(connection: Connection, arguments: Json) -> Responses:
     """Each chunk as a partial response, then the whole answer."""
-    aggregator = StreamingResponseAggregator()
+    aggregator, last = StreamingResponseAggregator(), None
     async with connection.stream(connection.sdk.aio.models.generate_content_stream, **arguments) as chunks:
         async for chunk in chunks:
             plain = plain_text(chunk)
             yield aggregator.add(_ours(chunk)) if plain is None else aggregator.add_plain(plain, chunk)
+            last = chunk
+    tell_observers(response_id=getattr(last, "response_id", None))
     if not aggregator.ended:
         raise connection.service.cut_short("the stream ended without a finish reason")
     yield _explained(aggregator.whole())

@@ -1,4 +1,4 @@
-"""The plugin of Gemini models: ``gemini-2.5-flash``, ``gemini:NAME``, and resource names of Vertex AI."""
+"""The plugin of Gemini models: ``gemini-3.5-flash-lite``, ``gemini:NAME``, and resource names of Vertex AI."""
 
 from __future__ import annotations
 

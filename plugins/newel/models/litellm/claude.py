@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from newel.models.anthropic.thinking import Thinking, thinking_of
 from newel.models.contract import ModelCapabilities
-from newel.models.google.request_keys import CACHE_CONFIG, CACHEABLE_TOKENS
 from newel.models.litellm.routes import Route
 from newel.models.openai.chat.requests import body
 from newel.models.openai.declarations import Declarations
 from newel.models.openai.history import as_json
 from newel.models.openai.parameters import OutputFormat
 from newel.models.openai.thinking import Report
+from newel.models.wire.cache_marks import control_of, ends
 from newel_kernel import Json, LlmRequest
 from newel_types import GenerateContentConfig
 
@@ -44,7 +44,7 @@ def arguments_of(
     if isinstance(choice, dict) and "allowed_tools" in choice:
         arguments["tool_choice"] = choice["allowed_tools"]["mode"]
         report("tool_config", "a choice among several tools cannot be expressed; the model may call any tool")
-    _mark(arguments, request)
+    _mark(arguments, request, model)
     if thinking.config is not None:
         _think(arguments, thinking, config, report)
     return arguments
@@ -79,15 +79,23 @@ def _stops(config: GenerateContentConfig, report: Report) -> list[str] | None:
     return usable or None
 
 
-def _mark(arguments: Json, request: LlmRequest) -> None:
-    """Mark the tools and the instructions, which do not change, if the app caches its requests."""
-    settings = request.stash.get(CACHE_CONFIG, None)
-    if settings is None or (request.stash.get(CACHEABLE_TOKENS, None) or 0) < settings.min_tokens:
+def _mark(arguments: Json, request: LlmRequest, model: str) -> None:
+    """Mark what the next requests will begin with, if requests are cached."""
+    messages: list[Json] = arguments["messages"]
+    control = control_of(request, model, arguments.get("tools"), messages)
+    if control is None:
         return
-    control = {"type": "ephemeral"}
     if arguments.get("tools"):
         arguments["tools"] = [*arguments["tools"][:-1], {**arguments["tools"][-1], "cache_control": control}]
-    first = arguments["messages"][0]
-    if first["role"] == "system":
-        blocks = [{"type": "text", "text": first["content"], "cache_control": control}]
-        arguments["messages"] = [{"role": "system", "content": blocks}, *arguments["messages"][1:]]
+    arguments["messages"] = messages = [*messages]
+    roles = [message["role"] for message in messages]
+    for index in {*ends(request, roles), *(() if roles[0] != "system" else (0,))}:
+        messages[index] = _marked(messages[index], control)
+
+
+def _marked(message: Json, control: Json) -> Json:
+    """The message with a mark at its end: on its last part, or on itself if it is a text or a tool's result."""
+    content = message.get("content")
+    if isinstance(content, list) and content and message["role"] != "tool":
+        return {**message, "content": [*content[:-1], {**content[-1], "cache_control": control}]}
+    return {**message, "cache_control": control}

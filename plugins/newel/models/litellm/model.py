@@ -16,7 +16,7 @@ from newel.models.litellm.call import LiteCall, failure_of
 from newel.models.litellm.claude import arguments_of
 from newel.models.litellm.exchange import Exchange
 from newel.models.litellm.messages import ClaudeMessages, LiteMessages
-from newel.models.litellm.routes import Route, route_of
+from newel.models.litellm.routes import PROVIDER_NAMES, Route, route_of
 from newel.models.openai.chat.messages import Messages
 from newel.models.openai.chat.requests import body
 from newel.models.openai.declarations import Declarations
@@ -59,6 +59,12 @@ class LiteLlm(RemoteLlm):
     def capabilities_for(self, request: LlmRequest) -> ModelCapabilities:
         """The capabilities of the model that a request names."""
         return self._capable(self.model_name(request))
+
+    @property
+    def provider_name(self) -> str:  # type: ignore[override]
+        """The service behind LiteLLM, by the name that OpenTelemetry has for it."""
+        service = self.model.removeprefix("litellm:").partition("/")
+        return PROVIDER_NAMES.get(service[0], service[0]) if service[1] else self.provider
 
     def check(self) -> None:
         """Raise a ModelError if the package is missing."""

@@ -68,6 +68,18 @@ ANTHROPIC_ROUTE = Route(
 )
 _ROUTES = {"openai": OPENAI_ROUTE, "anthropic": ANTHROPIC_ROUTE}
 _OTHERS = {"gemini": Route("gemini", _ANY), "vertex_ai": Route("gemini", _ANY)}
+#: What OpenTelemetry calls a service, where LiteLLM has another name for it.
+PROVIDER_NAMES = {
+    "azure": "azure.ai.openai",
+    "azure_ai": "azure.ai.inference",
+    "bedrock": "aws.bedrock",
+    "gemini": "gcp.gemini",
+    "mistral": "mistral_ai",
+    "moonshot": "moonshot_ai",
+    "vertex_ai": "gcp.vertex_ai",
+    "watsonx": "ibm.watsonx.ai",
+    "xai": "x_ai",
+}
 
 
 def route_of(model: str) -> Route:

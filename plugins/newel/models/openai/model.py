@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from urllib.parse import urlsplit
 
 from pydantic import Field, PrivateAttr, SecretStr
 
+from newel.models import catalogue
 from newel.models.capabilities import capabilities_of
 from newel.models.contract import BaseLlmConnection, ModelCapabilities
 from newel.models.google.request_keys import CACHE_SCOPE
@@ -16,6 +16,7 @@ from newel.models.openai.client import CUSTOM_HEADERS, Call, Endpoint, Sender, c
 from newel.models.openai.profiles import ENDPOINTS, OPENAI, Profile
 from newel.models.openai.thinking import Report
 from newel.models.remote import RemoteLlm
+from newel.models.wire.addresses import base_url_of
 from newel.models.wire.clients import ssl_context
 from newel.models.wire.keys import empty_key, given_key
 from newel.models.wire.limits import offline_reason
@@ -26,7 +27,7 @@ from newel.models.wire.sockets import check_websockets, socket_options
 from newel_kernel import Json, LlmRequest, ModelError
 from newel_types import deferred
 
-DEFAULT_MODEL = "gpt-5-mini"
+DEFAULT_MODEL = catalogue.OPENAI
 TRANSCRIPTION_MODEL = "gpt-4o-mini-transcribe"
 
 #: They load with the first live connection.
@@ -105,10 +106,9 @@ class OpenAIModel(RemoteLlm):
             raise empty_key(self.model, profile.key_variable)
         if key is None:
             key = profile.key(self.model)
-        base_url = self.base_url or profile.base_url
-        if base_url is None and self._is_own:
-            base_url = os.environ.get("OPENAI_BASE_URL") or None
-        elif base_url is None:
+        variable = "OPENAI_BASE_URL" if self._is_own else None
+        base_url = base_url_of(self.model, self.base_url or profile.base_url, variable)
+        if base_url is None and not self._is_own:
             names = ", ".join(ENDPOINTS)
             raise ModelError(f"the endpoint {self.endpoint!r} needs a base_url; only those of {names} are known")
         return Endpoint(base_url, key or self.endpoint, profile.headers, self._is_own)

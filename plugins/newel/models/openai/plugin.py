@@ -1,4 +1,4 @@
-"""The plugin of OpenAI's models: ``gpt-5-mini``, ``openai:NAME``, and ``openai-responses:NAME``."""
+"""The plugin of OpenAI's models: ``gpt-6.1-terra``, ``openai:NAME``, and ``openai-responses:NAME``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
 
-from newel.models import openai
+from newel.models import catalogue, openai
 from newel.models.kinds import ModelProvider
 from newel.models.live import FRAME_BYTES
 from newel_kernel import hookimpl
@@ -16,7 +16,7 @@ from newel_kernel import hookimpl
 if TYPE_CHECKING:
     from newel.models.contract import BaseLlm
 
-_DEFAULT = "gpt-5-mini"
+_DEFAULT = catalogue.OPENAI
 _PATTERNS = (r"gpt-.*", r"o\d.*", r"chatgpt-.*", r"codex-.*")
 _CHAT, _RESPONSES = "openai", "openai-responses"
 

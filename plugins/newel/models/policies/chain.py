@@ -113,8 +113,8 @@ class PolicedLlm(BaseLlm):
 
     @property
     def provider_name(self) -> str:  # type: ignore[override]
-        """As the wrapped model says."""
-        return self.inner.provider_name
+        """As the wrapped model says, else its class."""
+        return self.inner.provider_name or type(self.inner).__name__
 
     def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from decimal import Decimal
 from functools import lru_cache
 from importlib import import_module
@@ -33,7 +34,9 @@ def cost_of(provider: str, model: str, usage: GenerateContentResponseUsageMetada
         output_tokens=(usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0),
     )
     try:
-        total: Decimal = prices.calc_price(counts, model, provider_id=_PROVIDERS.get(provider, provider)).total_price
+        total: Decimal = prices.calc_price(
+            counts, model, provider_id=_PROVIDERS.get(provider, provider) or None
+        ).total_price
     except (LookupError, ValueError):  # a model of the user's own, or counts that do not fit together
         return None
     return total
@@ -58,6 +61,30 @@ def price_of(provider: str, model: str) -> str | None:
     return str(calculation.model_price)
 
 
+def token_price(provider: str, model: str, *, cached: bool = False) -> float | None:
+    """US dollars for a token of input in a small request, or for one that is read from the cache; None: not known."""
+    count = 1_000
+    usage = GenerateContentResponseUsageMetadata(
+        prompt_token_count=count, cached_content_token_count=count if cached else 0
+    )
+    costs = (cost_of(name, model, usage) for name in dict.fromkeys((provider, "")))
+    cost = next((one for one in costs if one is not None), None)
+    return float(cost) / count if cost is not None else None
+
+
+@lru_cache(maxsize=512)
+def window_of(provider: str, model: str) -> int | None:
+    """How many tokens the context window of a model holds, by genai-prices; None if that is not known."""
+    prices = _prices()
+    if prices is None:
+        return None
+    for provider_id in dict.fromkeys((_PROVIDERS.get(provider, provider) or None, None)):
+        with suppress(LookupError, ValueError):  # another provider may serve the model, under its own name
+            window: int | None = prices.calc_price(prices.Usage(), model, provider_id=provider_id).model.context_window
+            return window
+    return None
+
+
 @lru_cache(maxsize=1)
 def _prices() -> Any:
     try:
@@ -67,9 +94,9 @@ def _prices() -> Any:
 
 
 def priced(attempt: Attempt, response: LlmResponse) -> LlmResponse:
-    """A whole response with its cost."""
+    """A whole response with its cost; what the service itself says of it is not replaced."""
     usage = response.usage_metadata
-    if usage is not None:
+    if usage is not None and noted_cost(usage) is None:
         name = response.model_version or attempt.request.model or attempt.model.model
         cost = cost_of(getattr(attempt.model, "provider", ""), name, usage)
         if cost is not None:

@@ -30,6 +30,7 @@ async def record(ctx: InvocationContext, error: BaseException | None) -> list[Ev
     }
     event = Event(invocation_id=ctx.invocation_id, author=failure.agent or ctx.agent.name)
     event.error_code, event.error_message = str(failure.code), str(failure)
+    details |= getattr(failure, "details", None) or {}  # such as of a budget
     event.custom_metadata = {"model_error": {name: value for name, value in details.items() if value is not None}}
     return [event]
 

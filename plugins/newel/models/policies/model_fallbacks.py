@@ -35,12 +35,18 @@ class _Others:
 
 
 def _next(others: _Others, error: Exception, begun: bool) -> Retry | None:
-    if begun or not others.left or not isinstance(error, ModelError) or error.code in _OWN_FAULT:
+    if begun or not others.left or not isinstance(error, ModelError) or not _helps(error):
         return None
     address = others.left.pop(0)
-    logger.warning("%s answers instead of %s, which failed: %s", address, others.failing, error)
+    reason = getattr(error, "reason", None) or error  # that of a budget names no account, which names a person
+    logger.warning("%s answers instead of %s, which failed: %s", address, others.failing, reason)
     others.failing = address
     return Retry(model=address)
+
+
+def _helps(error: ModelError) -> bool:
+    """Whether another model may answer; an error can say so itself, as that of a budget does."""
+    return bool(getattr(error, "other_model_helps", error.code not in _OWN_FAULT))
 
 
 @hookimpl

@@ -37,7 +37,7 @@ class _Bounds(Deadline):
 
     def __init__(self, limits_of: Callable[[Attempt], Limits], attempt: Attempt) -> None:
         self.limits = limits = limits_of(attempt)
-        super().__init__(limits.total)
+        Deadline.__init__(self, limits.total)  # each model call makes one
         self.attempt = attempt
         #: The bytes of the chunks so far.
         self.chunks = 0
@@ -85,9 +85,8 @@ def _service(attempt: Attempt) -> Service:
 def _size(response: LlmResponse) -> int:
     """About how many bytes a response takes; an empty one counts too, since a stream of them may be endless."""
     content = response.content
-    parts = (content.parts or ()) if content is not None else ()
-    if len(parts) == 1 and (text := parts[0].text) is not None:  # most chunks
-        return _LEAST + len(text)
+    if content is None or not (parts := content.parts):
+        return _LEAST
     size = _LEAST
     for part in parts:
         if part.text is not None:

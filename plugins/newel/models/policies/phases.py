@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from types import AsyncGeneratorType
 from typing import Any
 
@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from newel.models.contract import BaseLlm
 from newel.models.kinds import Attempt, ModelCall, ModelPolicy, Retry
-from newel_kernel import HookSignatureError, LlmRequest, LlmResponse
+from newel_kernel import HookSignatureError, LlmRequest, LlmResponse, Operation, current_operation
 
 Responses = AsyncGenerator[LlmResponse, None]
 _UNGUARDED = nullcontext()
@@ -43,17 +43,70 @@ class Phases:
         self.stateless = tuple(n for n, p in levels if p.begin is None)
         self.wholes = tuple((n, p.response) for n, p in inside_out if p.response is not None)
         self.chunks = tuple((n, p.chunk) for n, p in inside_out if p.chunk is not None)
-        outermost = next((n for n, p in levels if p.end is not None), self.size)
-        #: Up to the outermost policy that may add a response; the policies around it only close.
-        self.ends = tuple((n, p.end, p.close) for n, p in inside_out if n >= outermost and (p.end or p.close))
+        #: What happens at the end of an attempt, one phase after the other: (level, end, None) or (level, None, close).
+        self.ends = tuple(
+            (n, *one) for n, p in inside_out for one in ((p.end, None), (None, p.close)) if one != (None, None)
+        )
         self.errors = tuple((n, p.error) for n, p in inside_out if p.error is not None)
+        #: By level, for observers.
+        self.names = tuple(p.name for p in policies)
         self.closings = tuple((n, p.close) for n, p in inside_out if p.close is not None)
         #: The level of the policy that holds waits, else the number of policies.
         self.guard = next((n for n, p in levels if p.holds_waits), self.size)
 
-    def answers(self, model: BaseLlm, request: LlmRequest, stream: bool) -> Responses:
-        """The responses of a call within the policies."""
-        return _answers(self, _Call(self, Attempt(model, request, stream)))
+    async def answers(self, model: BaseLlm, request: LlmRequest, stream: bool) -> Responses:  # noqa: C901 - one screen
+        """The responses of a call within the policies. Each chunk passes here."""
+        call, size, origin = _Call(self, Attempt(model, request, stream)), self.size, 0
+        states, attempts, answer, ended = call.states, call.attempts, None, False
+        try:
+            while True:
+                level = 0  # of the phase that runs; `size` stands for the model, and -1 says that `call` knows it
+                try:
+                    if answer is None:
+                        for level, begin, more in self.openings[origin]:
+                            states[level] = begin(attempts[level])
+                            if more is not None and states[level] is not None:
+                                await call.enter(level, more)
+                        level = origin = size
+                        attempt = attempts[size]
+                        source = self.ask(attempt.model, attempt.request, attempt.stream)
+                        if source.__class__ is not AsyncGeneratorType:
+                            source = _generator(attempt.model, source)
+                        call.source = source
+                        if (guard := states[self.guard]) is None:
+                            guard = _UNGUARDED
+                        while True:
+                            try:
+                                with guard:
+                                    response = await source.__anext__()
+                            except StopAsyncIteration:
+                                break
+                            if response.__class__ is not LlmResponse:
+                                _check(attempt.model, response)
+                            for level, phase in self.chunks if response.partial else self.wholes:
+                                if (state := states[level]) is not None:
+                                    if (made := phase(state, response)) is None:
+                                        call.answered = min(call.answered, level)
+                                        break
+                                    response = made
+                            else:
+                                call.answered = -1
+                                level = 0  # an error that the caller throws in is not the model's
+                                yield response
+                            level = size
+                        call.source = None
+                    level, ends = -1, iter(self.ends)
+                    if answer is not None and (last := call.passed(answer, origin)) is not None:
+                        yield last
+                    while (last := call.ended(ends, origin)) is not None:
+                        yield last
+                    ended = True
+                    return
+                except Exception as error:  # noqa: BLE001 - a plugin boundary; raised again unless a policy recovers
+                    origin, answer = await call.recover(error, call.level if level < 0 else level)
+        finally:
+            if not ended:
+                await call.abandon()
 
 
 class _Call:
@@ -69,7 +122,7 @@ class _Call:
         self.states: list[Any] = [None] * (phases.size + 1)
         for level in phases.stateless:
             self.states[level] = attempt
-        #: The level of the phase that runs at the end of an attempt.
+        #: The level of the phase that runs after the last response of an attempt.
         self.level: int
         self.source: Responses | None = None
         #: The outermost level that a response of this attempt has come to.
@@ -77,8 +130,9 @@ class _Call:
         #: The levels that a response of an earlier attempt, which is still theirs, has come to.
         self.earlier: frozenset[int] = _NONE
 
-    async def enter(self, level: int, policy: ModelPolicy, state: object) -> None:
+    async def enter(self, level: int, policy: ModelPolicy) -> None:
         """The phases of a beginning that few policies have."""
+        state = self.states[level]
         try:
             if policy.redirect is not None and (model := policy.redirect(state)) is not None:
                 request = self.attempts[level].request
@@ -104,24 +158,8 @@ class _Call:
             if level >= start:
                 self.states[level] = attempt
 
-    def endings(self, answer: LlmResponse | None, origin: int) -> Iterator[LlmResponse]:
-        """What the policies outside of the level `origin` make of `answer`, then what each of them adds at its end."""
-        if answer is not None and (shown := self._passed(answer, origin)) is not None:
-            yield shown
-        states = self.states
-        for level, end, close in self.phases.ends:
-            if (state := states[level]) is None:
-                continue
-            self.level = level
-            if end is not None and level < origin and (added := end(state)) is not None:
-                if (shown := self._passed(added, level)) is not None:
-                    yield shown
-                self.level = level
-            if close is not None:
-                states[level] = None
-                close(state)
-
-    def _passed(self, response: LlmResponse, origin: int) -> LlmResponse | None:
+    def passed(self, response: LlmResponse, origin: int) -> LlmResponse | None:
+        """What the policies outside of the level `origin` make of a response that one of them added."""
         for level, phase in self.phases.chunks if response.partial else self.phases.wholes:
             if level < origin and (state := self.states[level]) is not None:
                 self.level = level
@@ -129,8 +167,23 @@ class _Call:
                     self.answered = min(self.answered, level)
                     return None
                 response = made
-        self.answered, self.level = -1, 0
+        self.answered, self.level = -1, 0  # an error that the caller throws in is nobody's
         return response
+
+    def ended(self, ends: Iterator[tuple[int, Any, Any]], origin: int) -> LlmResponse | None:
+        """Let the policies end, up to one that adds a response; None after the last one."""
+        for level, end, close in ends:
+            if (state := self.states[level]) is None:
+                continue
+            self.level = level
+            if close is not None:
+                self.states[level] = None
+                close(state)
+            elif level < origin:
+                added = end(state)
+                if added is not None and (shown := self.passed(added, level)) is not None:
+                    return shown
+        return None
 
     async def recover(self, error: Exception, origin: int) -> tuple[int, LlmResponse | None]:
         """End the policies from the inside out, up to one outside of the level `origin` that knows what to do.
@@ -151,7 +204,7 @@ class _Call:
                 found = phase(state, error, answered)
                 recovery = await found if inspect.isawaitable(found) else found
                 if isinstance(recovery, Retry):
-                    return await self._retry(recovery, level)
+                    return await self._retry(recovery, level, error)
             except Exception as problem:  # noqa: BLE001 - a plugin boundary; the policies further out see it
                 error = problem
                 continue
@@ -159,7 +212,7 @@ class _Call:
                 return level, recovery
         raise error
 
-    async def _retry(self, retry: Retry, level: int) -> tuple[int, None]:
+    async def _retry(self, retry: Retry, level: int, error: Exception) -> tuple[int, None]:
         if retry.model is None:
             self._restart(self.attempts[level + 1], level + 1)
         else:
@@ -168,8 +221,9 @@ class _Call:
         reached = self.earlier.union(range(max(self.answered, 0), self.phases.size))
         self.earlier = reached.intersection(range(level + 1))
         self.answered = self.phases.size
-        if retry.delay is not None:
-            await asyncio.sleep(retry.delay)
+        with _observed(self.phases.names[level], retry, error):
+            if retry.delay is not None:
+                await asyncio.sleep(retry.delay)
         return level + 1, None
 
     def close(self, start: int) -> None:
@@ -178,8 +232,14 @@ class _Call:
         for level, close in self.phases.closings:
             if level >= start and (state := states[level]) is not None:
                 states[level] = None
-                self.level = level
                 close(state)
+
+    async def abandon(self) -> None:
+        """Close the model's generator and all policies."""
+        try:
+            await self.stop()
+        finally:
+            self.close(0)
 
     async def stop(self) -> None:
         """Close the model's generator, unless it is exhausted."""
@@ -188,60 +248,12 @@ class _Call:
             await source.aclose()
 
 
-async def _answers(phases: Phases, call: _Call) -> Responses:  # noqa: C901 - each chunk passes here: on one screen
-    states, size, origin = call.states, phases.size, 0
-    answer: LlmResponse | None = None
-    try:
-        while True:
-            level = 0  # of the phase that runs; `size` stands for the model, and -1 says that `call` knows it
-            try:
-                if answer is None:
-                    for level, begin, more in phases.openings[origin]:
-                        state = states[level] = begin(call.attempts[level])
-                        if more is not None and state is not None:
-                            await call.enter(level, more, state)
-                    level = origin = size
-                    attempt = call.attempts[size]
-                    source = phases.ask(attempt.model, attempt.request, attempt.stream)
-                    if source.__class__ is not AsyncGeneratorType:
-                        source = _generator(attempt.model, source)
-                    call.source = source
-                    if (guard := states[phases.guard]) is None:
-                        guard = _UNGUARDED
-                    while True:
-                        try:
-                            with guard:
-                                response = await source.__anext__()
-                        except StopAsyncIteration:
-                            break
-                        if response.__class__ is not LlmResponse:
-                            _check(attempt.model, response)
-                        for level, phase in phases.chunks if response.partial else phases.wholes:
-                            if (state := states[level]) is not None:
-                                if (made := phase(state, response)) is None:
-                                    call.answered = min(call.answered, level)
-                                    break
-                                response = made
-                        else:
-                            call.answered = -1
-                            level = 0  # an error that the caller throws in is not the model's
-                            yield response
-                        level = size
-                    call.source = None
-                level = -1
-                for last in call.endings(answer, origin):
-                    yield last
-                return
-            except Exception as error:  # noqa: BLE001 - a plugin boundary; raised again unless a policy recovers
-                origin, answer = await call.recover(error, call.level if level < 0 else level)
-    finally:
-        try:
-            if call.source is not None:
-                await call.stop()
-        finally:
-            for level, _ in phases.closings:
-                if states[level] is not None:
-                    call.close(0)
+def _observed(policy: str, retry: Retry, error: Exception) -> AbstractContextManager[object]:
+    """The operation ``retry`` around a wait: observers learn which policy asks again, and why."""
+    if (parent := current_operation.get()) is None:
+        return _UNGUARDED
+    ids = parent.session_id, parent.invocation_id
+    return Operation("retry", policy, *ids, retry, error, parent, parent.observers).running()
 
 
 def _generator(model: BaseLlm, answers: object) -> Responses:

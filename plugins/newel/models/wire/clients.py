@@ -14,9 +14,11 @@ from typing import Any, Generic, TypeVar
 
 from newel.connections import PerLoop
 from newel.models.wire.limits import Limits, offline_reason
+from newel.models.wire.observers import tell_observers
 from newel.models.wire.service import Service
 
 S = TypeVar("S")
+_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,7 @@ def _bounded(http: ModuleType) -> Callable[[Any, Service, Limits], Any]:
         async def handle_async_request(self, request: Any) -> Any:
             if reason := offline_reason(str(request.url.host)):
                 raise self._service.failed("OFFLINE", reason)
+            tell_observers(server=(request.url.host, request.url.port or _PORTS.get(request.url.scheme)))
             _bound_time(request, self._limits.timeout(http.__name__).as_dict())
             response = await self._inner.handle_async_request(request)
             _check_length(response.headers, self._service, self._limits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, MutableMapping
 from typing import Any
 
@@ -11,6 +12,8 @@ MASK = "[api key]"
 _HEADERS = ("x-goog-api-key", "authorization", "x-api-key", "api-key", "proxy-authorization", "cookie")
 #: A header's value of fewer letters is hardly a credential.
 _LEAST = 8
+#: A secret of fewer letters is in many words by chance.
+_SHORTEST = 4
 #: Headers that hold no secrets: a service's messages about them must stay readable.
 _PUBLIC = ("accept", "anthropic-beta", "anthropic-version", "content-type", "http-referer", "user-agent", "x-title")
 
@@ -28,12 +31,24 @@ def header_secrets(headers: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def mask(text: str, secrets: Iterable[str]) -> str:
-    """`text` without the secrets, as they are and as libraries quote them: a key may end with a line break."""
-    for secret in secrets:
-        for form in (secret, secret.strip(), repr(secret)[1:-1], repr(secret.encode(errors="replace"))[2:-1]):
-            if form:
-                text = text.replace(form, MASK)
-    return text
+    """`text` without the secrets, as they are and as libraries quote them: a key may end with a line break.
+
+    A secret of a few letters, such as a made-up key, is only masked as a word of its own.
+    """
+    forms = {form for secret in secrets for form in _forms(secret) if form}
+    if not any(form in text for form in forms):
+        return text
+    longest_first = sorted(forms, key=len, reverse=True)
+    return re.sub("|".join(_pattern(form) for form in longest_first), MASK, text)
+
+
+def _forms(secret: str) -> tuple[str, ...]:
+    return secret, secret.strip(), repr(secret)[1:-1], repr(secret.encode(errors="replace"))[2:-1]
+
+
+def _pattern(form: str) -> str:
+    escaped = re.escape(form)
+    return escaped if len(form) >= _SHORTEST else rf"(?<!\w){escaped}(?!\w)"
 
 
 def without_secrets(error: BaseException | None, secrets: tuple[str, ...]) -> None:

@@ -26,10 +26,21 @@ _REMEDIES = {
     429: "try again later, or raise the limit of the account",
 }
 _LATER = "try again later"
+#: What OpenAI, and services like it, call an account without credit; its status is that of one with too many requests.
+_SPENT = "insufficient_quota"
 _SIGN_IN = "run 'gcloud auth application-default login', or set GOOGLE_APPLICATION_CREDENTIALS to a key file"
 #: Headers that name a request, as services spell them.
 _REQUEST_IDS = ("request-id", "x-request-id", "x-goog-request-id", "x-amzn-requestid", "cf-ray")
 _MOST = 1_000
+
+
+#: Exceptions after which nothing was sent, by name, as HTTP libraries and the system call them.
+_CONNECTING = ("ConnectError", "ConnectTimeout", "ProxyError", "ClientConnectorError")
+_NEVER_SENT = frozenset((*_CONNECTING, "ConnectionRefusedError", "gaierror", "SSLCertVerificationError"))
+
+
+class NotConnectedError(ModelError):
+    """No connection came about, so that nothing was sent."""
 
 
 @runtime_checkable
@@ -45,15 +56,20 @@ class Service:
     model: str
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
-    def refused(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> ModelError:
-        """An answer with a status other than 200. `message` is the service's own."""
+    def refused(
+        self, status: int, message: str, headers: Mapping[str, str] | None = None, details: object = None
+    ) -> ModelError:
+        """An answer with a status other than 200. `message` is the service's own, out of `details`."""
         headers = headers or {}
+        spent = status == 429 and (_SPENT in message or _SPENT in str(details))
         remedy = _REMEDIES.get(status, _LATER if status in RETRYABLE else "")
+        if spent:
+            remedy = "the account has no credit left: add some, or use another key"
         return self._error(
             f"{self.who} answered {status}: {mask(message, self.secrets)[:_MOST] or 'no message'}",
             status,
             remedy=remedy,
-            retryable=status in RETRYABLE,
+            retryable=status in RETRYABLE and not spent,
             retry_after=retry_after(headers),
             request_id=next((headers[name] for name in _REQUEST_IDS if headers.get(name)), None),
         )
@@ -66,14 +82,19 @@ class Service:
             f"{self.who} failed: {message or code}", code, remedy=remedy, retryable=retryable, request_id=request_id
         )
 
-    def unreachable(self, reason: str) -> ModelError:
+    def unreachable(self, reason: str, kind: type[ModelError] = ModelError) -> ModelError:
         """No connection, or one that broke before an answer came."""
         return self._error(
             f"{self.who} could not be reached: {mask(reason, self.secrets)[:_MOST]}",
             UNREACHABLE,
             remedy="check the network, the proxy and the base URL",
             retryable=True,
+            kind=kind,
         )
+
+    def unconnected(self, reason: str) -> ModelError:
+        """No connection."""
+        return self.unreachable(reason, NotConnectedError)
 
     def unsigned(self, reason: str) -> ModelError:
         """No token of Google Cloud: nothing was sent to the service."""
@@ -141,11 +162,13 @@ class Service:
             if isinstance(status, int) and 300 <= status < 600 and not _is_connection(one):
                 headers = response.headers if isinstance(response, _Response) else {}
                 headers = getattr(one, "litellm_response_headers", None) or headers  # its `response` is made up
-                return self.refused(status, message_of(one), headers)
+                return self.refused(status, message_of(one), headers, getattr(one, "body", None))
         if any("ConnectTimeout" in type(one).__name__ for one in chain):
-            return self.unreachable("no connection in time")
+            return self.unconnected("no connection in time")
         if any(isinstance(one, TimeoutError) or "Timeout" in type(one).__name__ for one in chain):
             return self.too_slow(_words(chain))
+        if any(_names(one) & _NEVER_SENT for one in chain):
+            return self.unconnected(_words(chain))
         if any(_is_connection(one) for one in chain):
             return self.unreachable(_words(chain))
         if any(is_sign_in(one) for one in chain):
@@ -166,12 +189,13 @@ class Service:
         retryable: bool = False,
         retry_after: float | None = None,
         request_id: str | None = None,
+        kind: type[ModelError] = ModelError,
     ) -> ModelError:
         if remedy:
             message = f"{message}; {remedy}"
         if request_id:
             message = f"{message} (request {request_id})"
-        return ModelError(
+        return kind(
             message,
             code=code,
             provider=self.provider,
@@ -236,8 +260,14 @@ def _carried(error: BaseException) -> ModelError | None:
 
 def _is_connection(error: BaseException) -> bool:
     """Whether an exception means that the connection failed; litellm's exceptions have made-up statuses."""
-    names = {kind.__name__ for kind in type(error).__mro__}
-    return isinstance(error, OSError) or bool(names & {"TransportError", "APIConnectionError", "ClientConnectionError"})
+    return isinstance(error, OSError) or bool(
+        _names(error) & {"TransportError", "APIConnectionError", "ClientConnectionError"}
+    )
+
+
+def _names(error: BaseException) -> set[str]:
+    """The names of an exception's class and of those that it is derived from."""
+    return {kind.__name__ for kind in type(error).__mro__}
 
 
 def is_sign_in(error: BaseException) -> bool:

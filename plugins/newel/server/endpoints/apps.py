@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pydantic import BaseModel
 
 from newel.files.agent_source import AgentSource
 from newel.server.calls import Call, endpoint
 from newel.server.refusals import logged
+from newel.server.state import State
 from newel_compose import describe_error
+
+if TYPE_CHECKING:
+    from newel.server.stored import Stored
 
 
 class ListApps(BaseModel):
@@ -36,19 +42,32 @@ class FailedApp(BaseModel):
     ref: str | None = None
 
 
+class StoredAnswer(BaseModel):
+    """Stored sessions that are shown without their agents."""
+
+    #: A file's name, or a URI without its password.
+    place: str
+    #: Whether the files of the sessions are there.
+    artifacts: bool
+
+
 class Detailed(BaseModel):
     """The apps with what each one is."""
 
     apps: list[AppAnswer]
     failed: list[FailedApp]
+    #: None: the agents are here, and can be run.
+    stored: StoredAnswer | None = None
 
 
 @endpoint(query=ListApps, answer=list[str] | Detailed)
 async def list_apps(call: Call) -> object:
     """The names of the apps; with `detailed`, what each one is, and why others cannot be used."""
-    places = call.server.apps.places()
     if not call.query.detailed:
-        return list(places)
+        return await call.server.app_names()
+    if call.server.stored is not None:
+        return await _stored(call.server, call.server.stored)
+    places = call.server.apps.places()
     apps: list[dict[str, object]] = []
     failed: list[dict[str, object]] = []
     for name, place in places.items():
@@ -59,6 +78,15 @@ async def list_apps(call: Call) -> object:
         else:
             apps.append(_description(name, source, place.language))
     return {"apps": apps, "failed": failed}
+
+
+async def _stored(server: State, stored: Stored) -> Detailed:
+    """The apps that have stored sessions; without their code, no more is known of them."""
+    apps = [
+        AppAnswer(name=name, rootAgentName="", description="", language="", isComputerUse=False)
+        for name in await server.app_names()
+    ]
+    return Detailed(apps=apps, failed=[], stored=StoredAnswer(place=stored.place, artifacts=stored.has_artifacts))
 
 
 def _reason(call: Call, error: Exception) -> dict[str, str]:

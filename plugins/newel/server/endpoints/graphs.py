@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from pydantic import BaseModel, Field
 
+from newel.agents import LlmAgent
 from newel.drawing.description import picture_of
 from newel.drawing.dot import dot
+from newel.models import BaseLlm
 from newel.server.calls import Call, endpoint
 from newel.server.endpoints.sessions import opened
 from newel.server.refusals import Refusal
-from newel_kernel import BaseAgent, subtree
+from newel_kernel import BaseAgent, NewelError, subtree
 
 
 class Node(BaseModel):
@@ -52,6 +55,50 @@ async def build_graph(call: Call) -> object:
     return {"name": name, "root_agent": _node((await call.server.apps.source(name)).agent)}
 
 
+class BoxAnswer(BaseModel):
+    """A box of a picture; with `is_group` a frame around others, which name it as their `frame`."""
+
+    id: str
+    kind: str
+    name: str
+    detail: str
+    about: str
+    frame: str | None
+    is_group: bool
+
+
+class LinkAnswer(BaseModel):
+    """From one box or group to another, by id."""
+
+    source: str
+    target: str
+    relation: str
+    label: str
+
+
+class PictureAnswer(BaseModel):
+    """What an app is made of: its agents, tools and nodes, and how they are linked."""
+
+    name: str
+    boxes: list[BoxAnswer]
+    links: list[LinkAnswer]
+    #: Whether one can speak with it: the root's model takes live connections.
+    live: bool
+
+
+@endpoint(answer=PictureAnswer)
+async def show_picture(call: Call) -> object:
+    """The agents, tools and nodes of an app, whatever its root is, and what leads where."""
+    root = (await call.server.apps.source(call.path["app_name"])).agent
+    picture = picture_of(root)
+    return {
+        "live": is_live(root),
+        "name": picture.name,
+        "boxes": [asdict(box) for box in picture.boxes.values()],
+        "links": [asdict(link) for link in picture.links],
+    }
+
+
 @endpoint(query=Image, answer=dict[str, Drawing] | Drawing)
 async def build_graph_image(call: Call) -> object:
     """The source of the drawing of an agent; without `node`, of the root, under its name."""
@@ -72,6 +119,17 @@ async def event_graph(call: Call) -> object:
     if not any(event.id == call.path["event_id"] for event in session.events):
         raise Refusal(404, "Event not found")
     return _drawn((await call.server.apps.source(call.path["app_name"])).agent)
+
+
+def is_live(agent: BaseAgent) -> bool:
+    """Whether the agent's model says that it takes live connections; one that goes over no network may just do it."""
+    try:
+        model = agent.canonical_model if isinstance(agent, LlmAgent) else None
+    except NewelError:  # a model that cannot be used here takes no connections either
+        return False
+    if not isinstance(model, BaseLlm):
+        return False
+    return model.capabilities.live is not None or (not model.networked and type(model).connect is not BaseLlm.connect)
 
 
 def _drawn(agent: BaseAgent) -> dict[str, str]:

@@ -12,9 +12,11 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from newel.contexts.run_config import RunConfig
 from newel.live.queue import LiveRequest, LiveRequestQueue
+from newel.runs import RunRefusedError
 from newel.server.calls import Call, endpoint
+from newel.server.operations.load import LOAD
 from newel.server.places import Place
-from newel.server.refusals import logged, refusal_of
+from newel.server.refusals import deny, logged, refusal_of
 from newel.server.wire import Wire
 from newel_kernel import Event, SessionNotFoundError, StreamingMode, seam
 
@@ -46,6 +48,20 @@ async def run_live(call: Call) -> None:
     if call.user is not None and call.user != query.user_id:
         await websocket.close(_POLICY)
         return
+    try:
+        call.server.admit()
+    except RunRefusedError as error:
+        await deny(websocket, error)
+        return
+    LOAD.live += 1
+    try:
+        await _accepted(call, websocket, where)
+    finally:
+        LOAD.live -= 1
+
+
+async def _accepted(call: Call, websocket: WebSocket, where: Place) -> None:
+    """Talk, and say in the close frame how it ended."""
     await websocket.accept()
     try:
         await _talk(call, websocket, where)

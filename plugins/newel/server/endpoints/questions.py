@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from newel.contexts.run_config import RunConfig
-from newel.questions.given_answers import response_of
+from newel.questions.given_answers import message_of
 from newel.questions.question import KEPT, Kind, Question, open_questions
 from newel.runs import Run
 from newel.server.calls import Call, endpoint
@@ -15,7 +15,7 @@ from newel.server.endpoints.runs import RunAnswer, Said, described, refused, str
 from newel.server.endpoints.sessions import Body, opened, owner, place
 from newel.server.refusals import Refusal
 from newel_kernel import ConfigurationError, Json, Log, PairingError, Session, StreamingMode
-from newel_types import Content, Part
+from newel_types import Content
 
 _KINDS = {Kind.APPROVAL: "approval", Kind.CREDENTIAL: "credential", Kind.INPUT: "input", Kind.RESULT: "result"}
 
@@ -29,6 +29,8 @@ class QuestionAnswer(Body):
     session_id: str
     invocation_id: str
     author: str
+    #: When it was asked, in seconds since 1970.
+    asked: float
     name: str
     #: What the asking side says to the user.
     hint: str
@@ -83,12 +85,12 @@ async def answer_question(call: Call) -> object:
     question = next((one for one in open_questions(Log(session.events)) if one.id == id_), None)
     if question is None:
         raise Refusal(404, "Nothing waits for this answer: it was given, or the question was taken back")
-    part = Part(function_response=question.response(_checked(question, call.body.answer)))
+    message = _message(question, call.body.answer)
     runner = await call.server.runner(call.path["app_name"])
     run = runner.start(
         user_id=call.path["user_id"],
         session_id=call.path["session_id"],
-        new_message=Content(role="user", parts=[part]),
+        new_message=message,
         run_config=_config(call.body.streaming),
     )
     if call.body.follow:
@@ -129,10 +131,13 @@ def _config(streaming: bool) -> RunConfig | None:
 
 
 def _described(session: Session) -> list[QuestionAnswer]:
-    return [_as_answer(session.id, one) for one in open_questions(Log(session.events))]
+    questions = open_questions(Log(session.events))
+    asking = {one.event_id for one in questions}
+    times = {event.id: event.timestamp for event in session.events if event.id in asking} if asking else {}
+    return [_as_answer(session.id, one, times[one.event_id]) for one in questions]
 
 
-def _as_answer(session_id: str, one: Question) -> QuestionAnswer:
+def _as_answer(session_id: str, one: Question, asked: float) -> QuestionAnswer:
     is_approval = one.kind is Kind.APPROVAL
     return QuestionAnswer(
         id=one.id,
@@ -140,6 +145,7 @@ def _as_answer(session_id: str, one: Question) -> QuestionAnswer:
         session_id=session_id,
         invocation_id=one.invocation_id,
         author=one.author,
+        asked=asked,
         name=str(one.original.get("name") or "") if is_approval else one.name,
         hint=one.hint,
         args=(one.original.get("args") or {}) if is_approval else {k: v for k, v in one.args.items() if k != KEPT},
@@ -148,9 +154,9 @@ def _as_answer(session_id: str, one: Question) -> QuestionAnswer:
     )
 
 
-def _checked(question: Question, answer: object) -> Json:
-    """The response that the answer stands for; a Refusal says what does not fit."""
+def _message(question: Question, answer: object) -> Content:
+    """The message that gives the answer; a Refusal says what does not fit."""
     try:
-        return response_of(question, answer)
+        return message_of([(question, answer)])
     except ValueError as error:
         raise Refusal(422, [{"type": "value_error", "loc": ["body", "answer"], "msg": str(error)}]) from None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import aclosing, contextmanager, nullcontext, suppress
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -12,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from newel.contexts.run_config import RunConfig
-from newel.runs import Run
+from newel.runs import Run, RunStatus
 from newel.server.calls import Call, endpoint
 from newel.server.endpoints.sessions import Body, opened, place
 from newel.server.following import follow, replay
@@ -28,6 +29,8 @@ from newel_types import Content
 
 #: How long a run that is resumed may be refused with a status, in seconds; later it is by a frame.
 _PATIENCE = 0.5
+#: How long a run goes on before its server looks whether the client is still there, in seconds.
+_UNWATCHED = 0.05
 #: What the user says, which is something.
 Said = Annotated[Content, Needs("parts")]
 
@@ -69,16 +72,16 @@ class After(BaseModel):
 async def run(call: Call) -> Response:
     """Run an agent, and answer with its events once it has ended."""
     run, where = await _started(call, yields_message=False)
-    watch = None
-    if _cancels(call):
-        watch = seam.spawn(_cancel_if_left(call.request, run))
-    try:
-        events = [event async for event in run.events()]
-    except (ConfigurationError, PairingError) as error:
-        raise refused(error) from error
-    finally:
-        if watch is not None:
-            watch.cancel()
+    events: list[Event] = []
+    with _watched(call.request, run) if _cancels(call) else nullcontext():
+        try:
+            async with aclosing(run.batches()) as batches:
+                async for batch in batches:
+                    events += [event for _, event in batch]
+        except (ConfigurationError, PairingError) as error:
+            raise refused(error) from error
+    if call.server.cuts and run.status is RunStatus.CANCELLED:
+        raise Refusal(503, "the server has ended before the run: send a message to go on")
     wire = await call.server.wire(where["app_name"])
     return Response(wire.events(events), media_type=JSON)
 
@@ -88,8 +91,7 @@ async def run_sse(call: Call) -> Response:
     """Run an agent, and stream its events. With `Last-Event-ID`, the events that the client has missed of its run."""
     if last := call.request.headers.get("last-event-id"):
         invocation, number = _read(last)
-        where = _where(call)
-        return await streamed(call, where, _running(call.server, where, invocation) or invocation, number)
+        return await _followed(call, _where(call), invocation, number)
     run, where = await _started(call, yields_message=True)
     return await streamed(call, where, run, 0, starts=True)
 
@@ -110,10 +112,7 @@ async def follow_run(call: Call) -> Response:
     number = call.query.after
     if last := call.request.headers.get("last-event-id"):
         number = max(number, _read(last)[1])
-    run = _running(call.server, where, id_)
-    if run is None and not await _is_stored(call, where, id_):
-        raise Refusal(404, "Run not found")
-    return await streamed(call, where, run or id_, number)
+    return await _followed(call, where, id_, number)
 
 
 @endpoint(answer=RunAnswer)
@@ -152,15 +151,23 @@ async def _started(call: Call, *, yields_message: bool) -> tuple[Run, Place]:
     return run, where
 
 
+async def _followed(call: Call, where: Place, id_: str, number: int) -> EventStream:
+    """The stream of a run (by its id or its invocation's) after a number: it may run here, elsewhere, or no more."""
+    run = _running(call.server, where, id_)
+    if run is None and not await _is_stored(call, where, id_):
+        raise Refusal(404, "Run not found")
+    return await streamed(call, where, run or id_, number)
+
+
 async def streamed(call: Call, where: Place, run: Run | str, after: int = 0, *, starts: bool = False) -> EventStream:
     """The stream of a run, or of an invocation that does not run here; a client that starts it may end it, too."""
     store, wire = call.server.services.session, await call.server.wire(where["app_name"])
     if isinstance(run, str):
-        frames = replay(store, where, wire, run, after, call.server.bus)
+        frames = replay(store, where, wire, run, after, call.server.bus, is_cut=lambda: call.server.cuts)
         await anext(frames)
         return EventStream(frames, call.server.settings.heartbeat, lambda: None)
     resumes = starts and call.body.new_message is None
-    frames = follow(run, store, where, wire, after, raises=not resumes)
+    frames = follow(run, store, where, wire, after, raises=not resumes, is_cut=lambda: call.server.cuts)
     try:  # refuses with a status what cannot begin
         await (_resumed(run) if resumes else anext(frames, None))
     except (ConfigurationError, PairingError) as error:
@@ -199,6 +206,21 @@ def _cancels(call: Call) -> bool:
     """Whether the run ends if its client leaves."""
     server = call.server
     return (call.body.on_disconnect or server.options.on_disconnect or server.settings.on_disconnect) == "cancel"
+
+
+@contextmanager
+def _watched(request: Request, run: Run) -> Iterator[None]:
+    """Cancel the run if its client leaves meanwhile. Most runs end before that takes a task."""
+    watches: list[asyncio.Task[None]] = []
+    timer = asyncio.get_running_loop().call_later(
+        _UNWATCHED, lambda: watches.append(seam.spawn(_cancel_if_left(request, run)))
+    )
+    try:
+        yield
+    finally:
+        timer.cancel()
+        for watch in watches:
+            watch.cancel()
 
 
 async def _cancel_if_left(request: Request, run: Run) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
-from pydantic_core import to_json
+from pydantic_core import PydanticCustomError, to_json
 from starlette.responses import Response
 
 from newel.artifacts.contract import ArtifactStore
@@ -16,9 +16,21 @@ from newel.server.places import Owner, Place
 from newel.server.refusals import JSON, Refusal
 from newel.server.schemas import Needs
 from newel.sessions.contract import SessionStore
+from newel.sessions.errors import StoreUnavailableError, UnfitNameError
+from newel.sessions.forking import fork_session
 from newel_kernel import Event, Json, Session, SessionError, SessionNotFoundError, seam
 
 _INITIAL = "p-"
+
+
+#: Neither end is a blank.
+_UNPADDED = r"^(?!\s)[\s\S]*\S(?![\s\S])"
+
+
+def _unpadded(id_: str) -> str:
+    if id_ != id_.strip():
+        raise PydanticCustomError("padded", "must not begin or end with a blank")
+    return id_
 
 
 class Body(BaseModel):
@@ -27,12 +39,34 @@ class Body(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
 
-class NewSession(Body):
-    """A session to create; `events` are those of another one."""
+#: The id of a new session: stores strip the blanks around it, and it would not be found under the name that was given.
+NewId = Annotated[str, AfterValidator(_unpadded), Field(min_length=1, json_schema_extra={"pattern": _UNPADDED})]
 
-    session_id: str | None = Field(None, min_length=1)
+
+class Fork(Body):
+    """Another session of the user, of which a new one has the first `events` events; None: all."""
+
+    session_id: str = Field(min_length=1)
+    events: int | None = Field(None, ge=0)
+
+
+class NewSession(Body):
+    """A session to create; `events` are those of another one.
+
+    With `fork_of` it begins with the events of a session, the state after them, and its files; `events` follow, and
+    `state` is a change at its end.
+    """
+
+    session_id: NewId | None = None
     state: Json | None = None
     events: list[Annotated[Event, Needs("author")]] | None = None
+    fork_of: Fork | None = None
+
+
+class SessionPath(BaseModel):
+    """The path of a session that is to be created."""
+
+    session_id: NewId
 
 
 class SessionUpdate(Body):
@@ -60,10 +94,11 @@ class Page(BaseModel):
 
 
 class EventRange(BaseModel):
-    """The events after the first `after`."""
+    """The events after the first `after`; or the `last` so many, wherever they begin."""
 
     after: int = Field(0, ge=0)
     limit: int = Field(500, ge=1, le=10_000)
+    last: int | None = Field(None, ge=1, le=10_000)
 
 
 class EventPage(Body):
@@ -79,10 +114,12 @@ class EventPage(Body):
 async def create_session(call: Call) -> Response:
     """Create a session, with an id of its own if none is given."""
     body = call.body or NewSession(session_id=None)
+    if body.fork_of is not None:
+        return await _forked(call, body, body.fork_of)
     return await _created(call, body.session_id, body.state, body.events or [])
 
 
-@endpoint(body=Json, optional_body=True, answer=SessionAnswer)
+@endpoint(body=Json, optional_body=True, path=SessionPath, answer=SessionAnswer)
 async def create_session_with_id(call: Call) -> Response:
     """Create a session under the id in the path; the body is its state."""
     return await _created(call, call.path["session_id"], call.body, [])
@@ -99,9 +136,10 @@ async def list_events(call: Call) -> Response:
     """Stored events of a session by their numbers, with its present state."""
     session, asked = await opened(call), call.query
     wire = await call.server.wire(session.app_name)
-    head = {"total": len(session.events), "after": asked.after, "state": session.state}
-    data = to_json(head, inf_nan_mode="null")
-    events = session.events[asked.after : asked.after + asked.limit]
+    total = len(session.events)
+    after, limit = (asked.after, asked.limit) if asked.last is None else (max(0, total - asked.last), asked.last)
+    data = to_json({"total": total, "after": after, "state": session.state}, inf_nan_mode="null")
+    events = session.events[after : after + limit]
     return Response(data[:-1] + b',"events":' + wire.events(events) + b"}", media_type=JSON)
 
 
@@ -167,19 +205,44 @@ async def opened(call: Call) -> Session:
     return session
 
 
+async def _forked(call: Call, body: NewSession, of: Fork) -> Response:
+    services = call.server.services
+    if not isinstance(services.session, SessionStore):
+        raise Refusal(409, f"{type(services.session).__name__} cannot fork sessions")
+    fork = await fork_session(
+        services.session,
+        services.artifact,
+        **owner(call),
+        session_id=of.session_id,
+        new_session_id=body.session_id,
+        events=of.events,
+    )
+    events = list(body.events or ())
+    if body.state:
+        events.append(Event(invocation_id=f"{_INITIAL}{seam.new_id()}", author="user", state=body.state))
+    return await _filled(call, Place(**owner(call), session_id=fork.id), events)
+
+
 async def _created(call: Call, session_id: str | None, state: Json | None, events: list[Event]) -> Response:
     store, where = call.server.services.session, owner(call)
     session = await store.create_session(**where, state=state, session_id=session_id)
     if not events:
         return await _answer(call, session)
-    place_of_it = Place(**where, session_id=session.id)
+    return await _filled(call, Place(**where, session_id=session.id), events)
+
+
+async def _filled(call: Call, place_of_it: Place, events: list[Event]) -> Response:
+    """A new session with these events at its end: all of it, or nothing."""
+    store = call.server.services.session
     try:
         view: Any = await store.open(**place_of_it)
         for event in events:
             await store.append_event(view, event)
     except SessionError as error:
-        await store.delete_session(**place_of_it)  # all of it, or nothing
-        raise Refusal(422, f"the events cannot be stored: {error}") from None
+        await store.delete_session(**place_of_it)
+        if isinstance(error, (StoreUnavailableError, UnfitNameError)):
+            raise
+        raise Refusal(409, f"the events cannot be stored: {error}") from None
     return await _answer(call, view)
 
 

@@ -6,18 +6,14 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from newel.evaluation.constants import SESSION_PREFIX
 from newel.models.policies.model_costs import noted_cost
 from newel.questions.question import open_questions
 from newel.server.calls import Call, endpoint
 from newel.server.endpoints.sessions import Body, owner
+from newel.server.session_filters import Filter, found_by, title_of
 from newel.server.state import State
 from newel_kernel import Log, Session
-
-#: The state's key under which google-adk's page keeps a title.
-_METADATA = "__session_metadata__"
-_MOST_CHARACTERS = 120
-#: How many sessions a search looks through: those used last.
-_MOST_SEARCHED = 2_000
 
 
 class Latest(BaseModel):
@@ -25,8 +21,18 @@ class Latest(BaseModel):
 
     limit: int = Field(20, ge=1, le=500)
     offset: int = Field(0, ge=0)
-    #: Only sessions with this text in their title, an event's text, or a tool's name.
-    query: str = ""
+    #: Whether the sessions in which evaluation cases ran are listed, too.
+    cases: bool = False
+    #: Only sessions with this text in their title, an event's text, an error, or a tool's name.
+    query: str = Field("", max_length=1_000)
+    #: Only those in which a tool with this in its name was called, or an agent with this in its name wrote.
+    tool: str = Field("", max_length=200)
+    agent: str = Field("", max_length=200)
+    #: Only those in which a model call or a tool failed.
+    failed: bool = False
+    #: Only those that cost more US dollars, and of which a run took more seconds.
+    cost_above: float | None = Field(None, ge=0)
+    slower_than: float | None = Field(None, ge=0)
 
 
 class Summary(Body):
@@ -49,6 +55,8 @@ class Summaries(Body):
     """The sessions that were used last, and how many there are."""
 
     total: int
+    #: How many were looked through, those used last, because the store cannot search; None: all were.
+    searched: int | None = None
     sessions: list[Summary]
 
 
@@ -56,33 +64,18 @@ class Summaries(Body):
 async def list_summaries(call: Call) -> object:
     """The user's sessions that were used last, each as a line."""
     server, where, asked = call.server, owner(call), call.query
-    listed = (await server.services.session.list_sessions(**where)).sessions
+    asked_for = Filter(**asked.model_dump(exclude={"limit", "offset", "query", "cases"}), text=asked.query)
+    store, part = server.services.session, slice(asked.offset, asked.offset + asked.limit)
+    if not asked_for.is_any:
+        found_here, searched = await found_by(store, **where, asked=asked_for)
+        hits = [one for one in found_here if asked.cases or not one.id.startswith(SESSION_PREFIX)]
+        return Summaries(total=len(hits), searched=searched, sessions=[_summary(server, one) for one in hits[part]])
+    listed_here = (await store.list_sessions(**where)).sessions
+    listed = [one for one in listed_here if asked.cases or not one.id.startswith(SESSION_PREFIX)]
     listed.sort(key=lambda one: one.last_update_time, reverse=True)
-    if not asked.query:
-        page = listed[asked.offset : asked.offset + asked.limit]
-        opened = [await server.services.session.open(**where, session_id=one.id) for one in page]
-        found = [one for one in opened if one is not None]
-        return Summaries(total=len(listed), sessions=[_summary(server, one) for one in found])
-    words, hits = asked.query.casefold(), []
-    for one in listed[:_MOST_SEARCHED]:
-        session = await server.services.session.open(**where, session_id=one.id)
-        if session is not None and _has(session, words):
-            hits.append(session)
-    page = hits[asked.offset : asked.offset + asked.limit]
-    return Summaries(total=len(hits), sessions=[_summary(server, one) for one in page])
-
-
-def _has(session: Session, words: str) -> bool:
-    """Whether a session says these words."""
-    if words in _title(session).casefold():
-        return True
-    for event in session.events:
-        for part in (event.content.parts or ()) if event.content is not None else ():
-            if part.text and words in part.text.casefold():
-                return True
-            if part.function_call is not None and words in (part.function_call.name or "").casefold():
-                return True
-    return False
+    opened = [await store.open(**where, session_id=one.id) for one in listed[part]]
+    found = [one for one in opened if one is not None]
+    return Summaries(total=len(listed), sessions=[_summary(server, one) for one in found])
 
 
 def _summary(server: State, session: Session) -> Summary:
@@ -90,25 +83,13 @@ def _summary(server: State, session: Session) -> Summary:
     known = [one for one in costs if one is not None]
     return Summary(
         id=session.id,
-        title=_title(session),
+        title=title_of(session),
         status=_status(server, session),
         last_update_time=session.last_update_time,
         events=len(session.events),
         cost=sum(known) if known else None,
         incomplete=len(known) < len(costs),
     )
-
-
-def _title(session: Session) -> str:
-    named = session.state.get(_METADATA)
-    if isinstance(named, dict) and isinstance(text := named.get("displayName"), str) and text:
-        return text[:_MOST_CHARACTERS]
-    for event in session.events:
-        if event.author == "user" and event.content is not None:
-            text = " ".join(part.text for part in event.content.parts or () if part.text)
-            if text.strip():
-                return " ".join(text.split())[:_MOST_CHARACTERS]
-    return ""
 
 
 def _status(server: State, session: Session) -> Literal["running", "asks", "failed", "done"]:

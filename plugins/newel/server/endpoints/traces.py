@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from newel.server.calls import Call, endpoint
 from newel.server.refusals import Refusal
 from newel.server.stored_traces import StoredTraces
-from newel.server.traces import INVOCATION, Place
+from newel.server.traces import INVOCATION, REQUEST, RESPONSE, Place
 from newel.sessions.contract import SessionStore
 from newel_kernel import Json, Session
 
@@ -28,6 +28,8 @@ class Whose(BaseModel):
 
     user_id: str | None = None
     session_id: str | None = None
+    #: Whether spans have the texts of requests and responses, each of which repeats the conversation before it.
+    texts: bool = True
 
 
 class SpanAnswer(BaseModel):
@@ -58,6 +60,8 @@ async def trace_of_session(call: Call) -> object:
     spans: list[Json] = traces.of_session(place) if traces is not None else []
     if (stored := await _opened(call, place)) is not None:
         spans += StoredTraces(stored).spans(without={one["attributes"].get(INVOCATION) for one in spans})
+    if not call.query.texts:
+        spans = [_without_texts(one) for one in spans]
     return sorted(spans, key=lambda span: (span["start_time"], -span["end_time"]))
 
 
@@ -80,6 +84,11 @@ async def trace_of_event(call: Call) -> object:
     raise Refusal(404, "Trace not found")
 
 
+def _without_texts(span: Json) -> Json:
+    kept = {name: value for name, value in span["attributes"].items() if name not in (REQUEST, RESPONSE)}
+    return {**span, "attributes": kept}
+
+
 def _fits(place: Place, app: str | None, user: str | None) -> bool:
     return app in (None, place[0]) and user in (None, place[1])
 
@@ -87,7 +96,7 @@ def _fits(place: Place, app: str | None, user: str | None) -> bool:
 async def _stored(call: Call, app: str | None, user: str | None) -> AsyncIterator[Session]:
     """The stored sessions; if user and session are known, that one alone."""
     id_ = call.path.get("session_id") or call.query.session_id
-    for name in [app] if app is not None else call.server.apps.places():
+    for name in [app] if app is not None else await call.server.app_names():
         if user is not None and id_ is not None:
             if (session := await _opened(call, (name, user, id_))) is not None:
                 yield session
@@ -126,6 +135,6 @@ def _user(call: Call) -> str | None:
 def _app(call: Call) -> str | None:
     """The app of the path; the oldest paths have none."""
     name = call.path.get("app_name")
-    if name is not None:
+    if name is not None and call.server.stored is None:
         call.server.apps.place(name)
     return name

@@ -8,17 +8,21 @@ from __future__ import annotations
 from asyncio import CancelledError
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from newel.agents import LlmAgent
-from newel.agents.llm_driver import named_model
-from newel.models.contract import BaseLlm
 from newel.models.kinds import model_of
 from newel.models.policies.model_costs import cost_of, noted_cost
 from newel.questions.question import open_questions
 from newel.server.metrics.process import METRICS
 from newel.tools.agent_calls import DEPTH
 from newel_kernel import Event, InvocationContext, Key, Log, hookimpl, seam
-from newel_types import GenerateContentResponseUsageMetadata
+from newel_types import GenerateContentResponseUsageMetadata, deferred
+
+if TYPE_CHECKING:
+    from newel.models.contract import BaseLlm
+
+# What an agent needs loads with the first one.
+_agent_type, _named_model = deferred("newel.agents", "LlmAgent"), deferred("newel.agents.llm_driver", "named_model")
 
 Usage = GenerateContentResponseUsageMetadata
 _UNKNOWN = "(unknown)"
@@ -122,7 +126,7 @@ def _dollars(model: BaseLlm | None, name: str, usage: Usage) -> float | None:
 def _model(ctx: InvocationContext, author: str) -> BaseLlm | None:
     """The model of the agent that has made an event."""
     agent = ctx.agent.root_agent.find_agent(author)
-    if not isinstance(agent, LlmAgent):
+    if not isinstance(agent, _agent_type()):
         return None
-    choice = named_model(agent)
+    choice: str | BaseLlm = _named_model()(agent)
     return model_of(ctx.composition, choice) if isinstance(choice, str) else choice

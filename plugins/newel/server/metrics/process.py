@@ -66,7 +66,7 @@ class Metrics:
         ):
             yield from family("gauge", name, text, _by_app(name, values))
         for name, text, value in (
-            ("newel_run_requests", "Requests that run an agent now, live ones too.", LOAD.runs),
+            ("newel_live_runs", "Live runs that are under way.", LOAD.live),
             ("newel_draining", "1 once the server is about to end.", int(LOAD.draining)),
         ):
             yield from family("gauge", name, text, iter([sample(name, (), (), value)]))

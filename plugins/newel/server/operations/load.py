@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: What a client is told that asks for a run while the server is about to end, and when it may ask again.
-DRAINING = "the server is about to end: try again"
-RETRY_AFTER = "5"
-
 
 @dataclass(slots=True)
 class Load:
     """The work of one process, whatever apps it serves."""
 
-    #: Requests that run an agent.
-    runs: int = 0
+    #: Live runs, which belong to their connections.
+    live: int = 0
+    #: Streams of this process's runs, whose readers may be behind.
+    streams: int = 0
     #: Whether a signal has come: what runs may end, and nothing new begins.
     draining: bool = False
 

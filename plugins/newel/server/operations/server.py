@@ -40,8 +40,11 @@ class Server(uvicorn.Server):
         self._ending: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Open the stores, and listen."""
+        """Open the stores, and listen; not if the server was told to end before there was a loop that could do it."""
         self._loop = asyncio.get_running_loop()
+        if LOAD.draining:
+            self.should_exit = True
+            return
         await super().startup(sockets)
         self._listens()
 
@@ -87,7 +90,7 @@ class Server(uvicorn.Server):
     async def _end(self) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(self._state.options.drain):
-                while not self._hurries and (LOAD.runs or self._state.runs()):  # noqa: ASYNC110 - any of many may be last
+                while not self._hurries and (LOAD.live or LOAD.streams or self._state.runs()):  # noqa: ASYNC110 - any of many may be last
                     await asyncio.sleep(_LOOK_SECONDS)
         await self._state.cancel_runs(END_SECONDS)
         if self._signal is not None:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from newel.sessions.sqlite.explained import explain
-from newel.sessions.stored.pooled import Rejected, Trouble
+from newel.sessions.stored.pooled import Rejected
+from newel.sessions.stored.steps import Trouble
 from newel_kernel import ConfigurationError
 
 #: MariaDB's and MySQL's numbers: too many or lost connections, a server that stops, locks, a row that exists already,

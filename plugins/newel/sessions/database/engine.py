@@ -16,7 +16,7 @@ from newel.sessions.sqlite.upkeep import backup, vacuum
 from newel.sessions.stored.dialects import DIALECTS, Dialect, in_order, numbered
 from newel.sessions.stored.leases import Leases
 from newel.sessions.stored.pooled import Connection, Pool, PooledDatabase, driven
-from newel.sessions.stored.schema import VERSION, Schema
+from newel.sessions.stored.schema import VERSION, Schema, not_to_read
 from newel.sessions.stored.statements import Statements
 from newel.sessions.stored.steps import Query, Reply
 from newel.sessions.stored.time_limits import (
@@ -43,7 +43,15 @@ _CONNECTIONS = 8
 class Engines:
     """The database, and the engines that reach it: one for each event loop, unless one was given."""
 
-    def __init__(self, url: URL, engine: AsyncEngine | None, patience: float, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        url: URL,
+        engine: AsyncEngine | None,
+        patience: float,
+        settings: Mapping[str, Any],
+        *,
+        read_only: bool = False,
+    ) -> None:
         backend = url.get_backend_name()
         if backend not in DIALECTS:
             raise ConfigurationError(
@@ -52,12 +60,21 @@ class Engines:
         self.dialect: Dialect = DIALECTS[backend]
         self.url = url
         self.patience = patience
+        self.read_only = read_only
         self.label = repr(url.render_as_string(hide_password=True))
         self._engine = engine
         self._settings = dict(settings)
 
     @classmethod
-    def of(cls, url: str | None, engine: AsyncEngine | None, patience: float, settings: Mapping[str, Any]) -> Engines:
+    def of(
+        cls,
+        url: str | None,
+        engine: AsyncEngine | None,
+        patience: float,
+        settings: Mapping[str, Any],
+        *,
+        read_only: bool = False,
+    ) -> Engines:
         """The engines for a URL, or for a given engine; SQLAlchemy is imported here."""
         try:
             from sqlalchemy.engine import make_url
@@ -70,7 +87,7 @@ class Engines:
             parsed = make_url(url or "")
         except ArgumentError as error:
             raise ConfigurationError("the db_url of a session store is not an SQLAlchemy URL") from error
-        return cls(asynchronous(parsed), None, patience, settings)
+        return cls(asynchronous(parsed), None, patience, settings, read_only=read_only)
 
     @property
     def in_memory(self) -> bool:
@@ -114,6 +131,8 @@ class Engines:
             raise ConfigurationError(f"the session store {self.label} cannot be opened: {error}") from error
         if self.dialect.name == "sqlite":
             event.listen(engine.sync_engine, "connect", _careful)
+        elif self.dialect.name == "mysql" and self.read_only:
+            event.listen(engine.sync_engine, "connect", _reading)
         return engine
 
     def _limits(self) -> dict[str, Any]:
@@ -123,6 +142,8 @@ class Engines:
         if self.dialect.name == "mysql":
             return {"init_command": mysql_limits(self.patience)}
         limits = postgres_limits(self.patience)
+        if self.read_only:
+            limits = {**limits, "default_transaction_read_only": "on"}
         if self.url.get_driver_name() == "asyncpg":
             return {"server_settings": limits}
         return {"options": " ".join(f"-c {name}={value}" for name, value in limits.items())}
@@ -157,6 +178,13 @@ def _careful(connection: Any, record: object) -> None:
         cursor.execute(f"PRAGMA {setting}")
     cursor.close()
     offer_clock(connection)
+
+
+def _reading(connection: Any, record: object) -> None:
+    """A connection of MariaDB or MySQL that refuses to write."""
+    cursor = connection.cursor()
+    cursor.execute("SET SESSION TRANSACTION READ ONLY")
+    cursor.close()
 
 
 def _with_clock(connection: Any, record: object, proxy: object) -> None:
@@ -208,6 +236,8 @@ class SqlDatabase(PooledDatabase):
             return
         if await driven(connection, schema.version()) == VERSION:
             return
+        if self._engines.read_only:
+            raise not_to_read(self._engines.label)
         if dialect.at_once:
             async with connection.transaction():
                 await connection.run(Query("SELECT pg_advisory_xact_lock(474416439660)"))

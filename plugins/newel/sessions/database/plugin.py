@@ -23,4 +23,11 @@ SCHEMES = (
 @hookimpl
 def register_session_backends() -> list[SessionBackend]:
     """The schemes; SQLAlchemy is imported when a store is opened."""
-    return [SessionBackend(name=name, open=lambda uri: database.DatabaseSessionService(uri)) for name in SCHEMES]
+
+    def opened(uri: str) -> database.DatabaseSessionService:
+        return database.DatabaseSessionService(uri)
+
+    def read(uri: str) -> database.DatabaseSessionService:
+        return database.DatabaseSessionService(uri, read_only=True)
+
+    return [SessionBackend(name=name, open=opened, read=read) for name in SCHEMES]

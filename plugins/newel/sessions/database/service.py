@@ -21,6 +21,7 @@ class DatabaseSessionService(StoredSessionService):
     The tables are newel's own, the same as those of `SqliteSessionService` and `PostgresSessionService`. `engine` holds
     arguments of SQLAlchemy's `create_async_engine`: by default at most 8 connections. `patience` is how many seconds to
     wait for a database that does not answer, before StoreUnavailableError. A given `db_engine` is not disposed of.
+    With `read_only`, which takes a `db_url`, the tables must exist, and are neither migrated nor written.
     """
 
     def __init__(
@@ -30,12 +31,15 @@ class DatabaseSessionService(StoredSessionService):
         *,
         patience: float = 15.0,
         live_sessions: int = 256,
+        read_only: bool = False,
         **engine: Any,
     ) -> None:
         if (db_url is None) == (db_engine is None):
             raise ConfigurationError("DatabaseSessionService needs a `db_url` or a `db_engine`, and not both")
         leases = Leases()
-        engines = Engines.of(db_url, db_engine, patience, engine)
+        if read_only and db_url is None:
+            raise ConfigurationError("`read_only` needs a `db_url`: an engine makes its connections itself")
+        engines = Engines.of(db_url, db_engine, patience, engine, read_only=read_only)
         database: Database
         if engines.in_memory:
             if engine:
@@ -43,6 +47,8 @@ class DatabaseSessionService(StoredSessionService):
                     f"a database in memory has no connections to set up: leave out {', '.join(sorted(engine))}"
                 )
             database = SqliteFile(":memory:", leases)
+        elif read_only and engines.dialect.name == "sqlite":
+            database = SqliteFile(engines.path, leases, patience, read_only=True)
         else:
             database = SqlDatabase(engines, leases)
         super().__init__(database, leases, live_sessions=live_sessions)

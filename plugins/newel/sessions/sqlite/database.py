@@ -33,17 +33,19 @@ class SqliteDatabase:
 
     Any thread may use the reader, for short reads; the writer belongs to the caller within `writing`. In WAL mode
     neither waits for the other. `release` closes both, and the next use opens them again. A file that this process
-    may not write can still be read.
+    may not write can still be read; with `read_only` it is never written.
     """
 
-    def __init__(self, path: str | os.PathLike[str], patience: float = PATIENCE) -> None:
+    def __init__(self, path: str | os.PathLike[str], patience: float = PATIENCE, read_only: bool = False) -> None:
         self.path = locate(path)
         self.patience = patience
         self._reader: sqlite3.Connection | None = None
         self._writer: sqlite3.Connection | None = None
         self._closed = False
-        self._place = Place(self.path)
+        self._place = Place(self.path, read_only)
         self._reset_locks()
+        if read_only and not os.path.isfile(self.path):
+            raise ConfigurationError(f"there is no session store {self.path!r}: name a file that exists")
         with self.reading() if self._place.is_read_only else self.writing():
             pass
 
@@ -117,8 +119,8 @@ class SqliteDatabase:
             offer_clock(connection)
             if _version(connection, self.path) != VERSION:
                 raise ConfigurationError(
-                    f"the session store {self.path!r} is of an older version, and read-only: open it once if it "
-                    f"can be written"
+                    f"the session store {self.path!r} is of an older version, and read-only: open it once to write, "
+                    f"as `newel sessions list` does"
                 )
         except BaseException:
             connection.close()

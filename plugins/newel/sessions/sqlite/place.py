@@ -32,8 +32,9 @@ class LogLostError(SessionError):
 class Place:
     """The path of a store's file."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, read_only: bool = False) -> None:
         self.path = path
+        self._read_only = read_only
         #: Device and inode of the file that was opened first; None: none was.
         self._opened: _Identity = None
         self._companions: tuple[_Identity, ...] | None = None
@@ -125,13 +126,16 @@ class Place:
 
     @property
     def is_read_only(self) -> bool:
-        """Whether the file exists, and this process may not write it or may not write next to it (such as its log)."""
+        """Whether the file exists and is only read: it, or what lies next to it (its log), may not be written."""
+        if self._read_only:
+            return True
         return os.path.isfile(self.path) and not (_writable(self.path) and _writable(os.path.dirname(self.path)))
 
     def open_to_read(self) -> sqlite3.Connection:
         """A connection that writes nothing; it is for one read, since it may not see what others write meanwhile."""
         options = "mode=ro"
-        if not _writable(os.path.dirname(self.path)) and not os.path.exists(f"{self.path}-wal"):
+        closed = not os.path.exists(f"{self.path}-wal")  # nobody has the file open to write
+        if closed and (self._read_only or not _writable(os.path.dirname(self.path))):
             options += "&immutable=1"  # else SQLite makes files for its locks
         return sqlite3.connect(
             f"file:{quote(self.path)}?{options}", uri=True, isolation_level=None, check_same_thread=False

@@ -10,4 +10,10 @@ from newel_kernel import hookimpl
 @hookimpl
 def register_session_backends() -> list[SessionBackend]:
     """The scheme ``sqlite``; the store and sqlite3 are imported when one is opened."""
-    return [SessionBackend(name="sqlite", open=lambda uri: sqlite.SqliteSessionService(uri))]
+    return [
+        SessionBackend(
+            name="sqlite",
+            open=lambda uri: sqlite.SqliteSessionService(uri),
+            read=lambda uri: sqlite.SqliteSessionService(uri, read_only=True),
+        )
+    ]

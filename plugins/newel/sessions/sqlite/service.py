@@ -23,8 +23,10 @@ T = TypeVar("T")
 class SqliteFile:
     """The file as a `Database`: reads happen at once, in microseconds, and writes in the writer's thread."""
 
-    def __init__(self, path: str | os.PathLike[str], leases: Leases, patience: float = PATIENCE) -> None:
-        self.file = SqliteDatabase(path, patience)
+    def __init__(
+        self, path: str | os.PathLike[str], leases: Leases, patience: float = PATIENCE, read_only: bool = False
+    ) -> None:
+        self.file = SqliteDatabase(path, patience, read_only)
         self.writer = SqliteWriter(self.file)
         self.keeper = Keeper(leases, SqliteRenewal(self.file))
 
@@ -66,14 +68,19 @@ class SqliteSessionService(StoredSessionService):
     """Sessions in the file `db_path`: a path, ``sqlite:///relative``, ``sqlite:////absolute`` or ``:memory:``.
 
     Several processes may use one file. A write waits for another process's `patience` seconds, and raises
-    StoreUnavailableError then.
+    StoreUnavailableError then. With `read_only` the file must exist, and is neither migrated nor written.
     """
 
     def __init__(
-        self, db_path: str | os.PathLike[str], *, live_sessions: int = 256, patience: float = PATIENCE
+        self,
+        db_path: str | os.PathLike[str],
+        *,
+        live_sessions: int = 256,
+        patience: float = PATIENCE,
+        read_only: bool = False,
     ) -> None:
         leases = Leases()
-        file = SqliteFile(db_path, leases, patience)
+        file = SqliteFile(db_path, leases, patience, read_only)
         super().__init__(file, leases, live_sessions=live_sessions)
         # Also at exit, and if close() is never called.
         self._finalizer = weakref.finalize(self, file.end)

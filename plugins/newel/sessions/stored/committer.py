@@ -57,7 +57,7 @@ class Committer:
         self._workers = workers
         self._patience = patience
         self._late = late
-        #: Set while writes may wait: it ends the waits that are over.
+        #: Set while writes may wait: it ends the waits that are over. It is never later than the first of them.
         self._timer: asyncio.TimerHandle | None = None
         self._expires_at = 0.0
         self._waiting: deque[Item] = deque()
@@ -74,26 +74,26 @@ class Committer:
         """Queue a write; it is committed in its turn."""
         item = Item(write, patience_ends(self._patience))
         self._waiting.append(item)
-        if not self._begin_work() and (self._timer is None or item.until < self._expires_at):
-            self._look_again(item.until)
+        self._expire_by(item.until)
+        self._begin_work()
         return item.outcome
 
-    def _begin_work(self) -> bool:
-        """Let one more worker begin; False if all work."""
-        if self._working >= self._workers:
-            return False
-        self._working += 1
-        self._spawn(self._work())
-        return True
+    def _begin_work(self) -> None:
+        """Let one more worker begin, unless all work."""
+        if self._working < self._workers:
+            self._working += 1
+            self._spawn(self._work())
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = seam.spawn(work)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
-    def _look_again(self, until: float) -> None:
+    def _expire_by(self, until: float) -> None:
         """End the waits that are over at that time, then."""
         if self._timer is not None:
+            if self._expires_at <= until:
+                return
             self._timer.cancel()
         self._expires_at = until
         seconds = max(until - clockwork.elapsed(), 0.0)
@@ -106,10 +106,10 @@ class Committer:
         if late:
             self._waiting = deque(item for item in self._waiting if item.until > now)
         for item in late:
-            if item.outcome.begin():
+            if not item.outcome.done():
                 item.outcome.set_exception(self._late())
         if self._waiting:
-            self._look_again(min(item.until for item in self._waiting))
+            self._expire_by(min(item.until for item in self._waiting))
 
     async def _work(self) -> None:
         cancelled: asyncio.CancelledError | None = None
@@ -128,8 +128,6 @@ class Committer:
                     self._settle(items, ended=cancelled is not None)
         finally:
             self._working -= 1
-            if self._waiting and self._timer is None:  # for sessions that others write
-                self._look_again(min(item.until for item in self._waiting))
         if cancelled is not None:
             raise cancelled
 
@@ -190,7 +188,7 @@ class Committer:
             item = self._waiting.popleft()
             if item.key in busy:
                 rest.append(item)
-            elif item.outcome.begin():  # else its caller was cancelled meanwhile
+            elif not item.outcome.done():  # else its caller was cancelled meanwhile
                 items.append(item)
         self._waiting.extendleft(reversed(rest))
         self._busy.update(item.key for item in items)

@@ -42,6 +42,8 @@ class Dialect:
     over: str = "{column} <= {now}"
     #: The times that the column can hold.
     times: tuple[float, float] = (-math.inf, math.inf)
+    #: Whether a column of data holds a text, in upper or lower case; ! escapes the pattern's wildcards.
+    like: str = "{column} LIKE {pattern} ESCAPE '!'"
     #: The column `key`, a name that some databases reserve.
     key: str = "key"
     #: Whether statements name the types of parameters; else the values show them.
@@ -91,6 +93,7 @@ SQLITE = Dialect(
     unlocked="",
     begin="BEGIN IMMEDIATE",
     as_text=False,
+    like="CAST({column} AS TEXT) LIKE {pattern} ESCAPE '!'",
     types={
         # AUTOINCREMENT: a session created again under an old id must not get the old one's number.
         "number": "INTEGER PRIMARY KEY AUTOINCREMENT",
@@ -113,6 +116,7 @@ POSTGRES = Dialect(
     until="CAST(extract(epoch from {column} - {now}) AS double precision)",
     times=(-62_000_000_000.0, 253_000_000_000.0),
     key='"key"',
+    like="{column} ILIKE {pattern} ESCAPE '!'",
     casts=True,
     at_once=True,
     vacuum="VACUUM (ANALYZE)",
@@ -137,6 +141,7 @@ MYSQL = Dialect(
     now="(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) / 1e6)",
     times=(-1e300, 1e300),
     key="`key`",
+    like="CONVERT({column} USING utf8mb4) LIKE {pattern} ESCAPE '!'",
     returning=False,
     unless_exists="",
     vacuum="OPTIMIZE TABLE",

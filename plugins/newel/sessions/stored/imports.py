@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from newel.sessions.stored.rows import EventRows, Key, StateChange
-from newel.sessions.stored.statements import SESSION, Statements
+from newel.sessions.stored.state_changes import put_new
+from newel.sessions.stored.statements import Statements
 from newel.sessions.stored.steps import Batch, Query, Steps
-from newel.sessions.stored.writes import scopes_of
 
 #: How many events one statement adds; few shapes, so that drivers keep them prepared.
 _AT_ONCE = (100, 10, 1)
@@ -116,13 +116,3 @@ class ImportSharedState:
     def steps(self, sql: Statements, batch: Batch) -> Steps[None]:
         """See `Write`."""
         yield from put_new(sql, self.key, 0, StateChange(self.change.app, self.change.user, {}))
-
-
-def put_new(sql: Statements, key: Key, number: int, change: StateChange) -> Steps[None]:
-    """Write the state of a new session, and in the shared scopes the keys that do not exist yet."""
-    text = sql.dialect.as_text
-    for scope, owner, changes in scopes_of(sql, key, number, change):
-        statement = sql.put(scope) if scope is SESSION else sql.put_new(scope)
-        for name, value in changes.items():
-            if value is not None:
-                yield Query(statement, (*owner, sql.dialect.stored(name), value.decode() if text else value))

@@ -16,7 +16,7 @@ T = TypeVar("T")
 class Outcome(asyncio.Future[Any]):
     """A write that has begun cannot be taken back, so nothing cancels it: a cancelled caller finds it ended.
 
-    Until then a cancellation withdraws it. `begin` may be called in any thread.
+    Until then, and between two attempts, a cancellation withdraws it. `begin` may be called in any thread.
     """
 
     __slots__ = ("_undecided", "begun", "error", "until", "unwanted", "value", "withdrawn", "write")
@@ -39,6 +39,14 @@ class Outcome(asyncio.Future[Any]):
         if not self.begun:
             self.begun = self._decide()
         return self.begun
+
+    def pause(self) -> None:
+        """Let it wait for another attempt; if its caller was cancelled during the last one, it is withdrawn."""
+        if self.begun:
+            self.begun = False
+            self._undecided.append(True)
+        if self.unwanted:
+            self.cancel()
 
     def _decide(self) -> bool:
         try:
@@ -63,7 +71,7 @@ async def settled(outcome: Outcome, then: Callable[[T], object] | None) -> T:
         while not outcome.done():
             with suppress(BaseException):
                 await outcome
-        if then is not None and outcome.exception() is None:
+        if then is not None and not outcome.cancelled() and outcome.exception() is None:
             then(outcome.result())
         raise
     if then is not None:

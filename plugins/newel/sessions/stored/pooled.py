@@ -12,7 +12,6 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from functools import partial
 from typing import Any, TypeVar
 
 from newel.connections import PerLoop
@@ -25,7 +24,7 @@ from newel.sessions.stored.outcome import Outcome, settled
 from newel.sessions.stored.patience import patience_ends
 from newel.sessions.stored.pooled_renewal import PooledRenewal
 from newel.sessions.stored.statements import Statements
-from newel.sessions.stored.steps import Batch, Query, Read, Reply, Steps, Write
+from newel.sessions.stored.steps import Batch, Query, Read, Reply, RolledBack, Steps, Trouble, Write
 from newel.sessions.stored.writes import Renew, Renewed
 from newel_kernel import ConfigurationError, SessionError
 
@@ -33,10 +32,6 @@ T = TypeVar("T")
 _VACUUM_SECONDS = 86400.0
 #: How long to wait before the second attempt, and before any, in seconds.
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.5
-
-
-class Trouble(Exception):
-    """The connection was lost, the database is busy, or two transactions collided: a retry may succeed in a moment."""
 
 
 class Rejected(SessionError):
@@ -177,7 +172,10 @@ class PooledDatabase(ABC):
         If all were waited for, one after the other, the first would use up the patience of the others, which may be
         free by then.
         """
+        items = [item for item in items if not item.outcome.done()]
         free: list[Item] = []
+        if not items:
+            return
 
         async def look(connection: Connection) -> None:
             for item in items:
@@ -198,21 +196,26 @@ class PooledDatabase(ABC):
             for item in items:
                 if item.outcome.done():
                     continue
-                if item.outcome.unwanted:
-                    item.outcome.set_exception(asyncio.CancelledError())
-                elif now >= item.until:
+                item.outcome.pause()
+                if now >= item.until and not item.outcome.done():
                     item.outcome.set_exception(self._unavailable(trouble))
             return False
         return True
 
     async def _try(self, item: Item, others: Sequence[Item]) -> None:
         """Make one attempt, which ends when the first of the `others` is late; raises Trouble."""
+
+        async def attempt(connection: Connection) -> None:
+            if item.outcome.begin():
+                item.outcome.set_result(await self._alone(item.write, connection))
+
         try:
-            item.outcome.set_result(await self._within(_first_end(others), partial(self._alone, item.write)))
+            await self._within(_first_end(others), attempt)
         except Trouble:
             raise
         except Exception as error:  # noqa: BLE001 - it goes to the caller that waits for the write
-            item.outcome.set_exception(error)
+            if not item.outcome.done():
+                item.outcome.set_exception(error)
 
     async def _alone(self, write: Write[T], connection: Connection) -> T:
         batch = Batch()
@@ -220,8 +223,11 @@ class PooledDatabase(ABC):
         if write.single and self.one_statement_commits:
             result = await driven(connection, steps)
         else:
-            async with connection.transaction(self._leases.shortest):
-                result = await driven(connection, steps)
+            try:
+                async with connection.transaction(self._leases.shortest):
+                    result = await driven(connection, steps)
+            except RolledBack as end:
+                result = end.result
         batch.grow()
         return result
 
@@ -231,8 +237,9 @@ class PooledDatabase(ABC):
         outcomes: list[tuple[Outcome, object, SessionError | None]] = []
 
         async def write_all(connection: Connection) -> None:
+            wanted = [item for item in items if item.outcome.begin()]
             async with connection.transaction(self._leases.shortest):
-                for item in items:
+                for item in wanted:
                     try:
                         result = await driven(connection, item.write.steps(self._statements, batch))
                         outcomes.append((item.outcome, result, None))

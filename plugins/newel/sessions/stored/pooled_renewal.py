@@ -80,7 +80,7 @@ class PooledRenewal:
         pool, self._pool = self._pool, None
         if pool is not None and self._runner is not None:
             with suppress(Exception):
-                self._runner.run(asyncio.wait_for(pool.close(), _CLOSE_SECONDS))
+                self._runner.run(_closed(pool))
 
     def rest(self) -> None:
         """See `Renewal`."""
@@ -99,3 +99,8 @@ class PooledRenewal:
         self._is_resting, self._attempt = False, None
         _abandoned.append((self._runner, self._pool))
         self._runner = self._pool = None
+
+
+async def _closed(pool: Pool) -> None:
+    async with asyncio.timeout(_CLOSE_SECONDS):
+        await pool.close()

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from pydantic_core import to_json
+
+from newel.sessions.contract import SessionOwner
 from newel.sessions.stored.rows import EventRows, Key, Row, Scope, State, merged
 from newel.sessions.stored.statements import Statements
 from newel.sessions.stored.steps import Query, Steps
@@ -106,6 +109,53 @@ class Listing:
             key = Key(self.app_name, row.user_id, row.id)
             entries.append((key, row, merged(key, app, users[row.user_id], own[row.number])))
         return entries
+
+
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """The users of all apps who have sessions."""
+
+    many: ClassVar[bool] = True
+
+    def steps(self, sql: Statements) -> Steps[list[SessionOwner]]:
+        """See `Read`."""
+        read = sql.dialect.read
+        rows = (yield Query(sql.owners)).rows
+        return [SessionOwner(read(app), read(user), int(count), float(time)) for app, user, count, time in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Containing:
+    """The ids of a user's sessions in whose JSON each text occurs, the latest first; maybe those of others, too."""
+
+    app_name: str
+    user_id: str
+    texts: Sequence[str]
+    many: ClassVar[bool] = True
+
+    def steps(self, sql: Statements) -> Steps[list[str]]:
+        """See `Read`."""
+        d = sql.dialect
+        values = (d.stored(self.app_name), d.stored(self.user_id), *map(_pattern, self.texts))
+        return [d.read(id_) for (id_,) in (yield Query(sql.containing(len(self.texts)), values)).rows]
+
+
+def _pattern(text: str) -> str:
+    """The pattern of a text as JSON has it. Not every database knows the cases of all letters: those fit any one."""
+    escaped = to_json(text).decode()[1:-1]
+    return f"%{''.join(map(_letter, escaped))}%"
+
+
+#: \u0130 is an i and this dot in lower case, and \u212a is a k: two letters that no database takes for those of ASCII.
+_DOT = "\u0307"
+
+
+def _letter(letter: str) -> str:
+    if letter in "!%_":
+        return f"!{letter}"
+    if letter == _DOT or len(letter.lower()) > 1:
+        return "%"
+    return letter if (letter.isascii() and letter not in "iIkK") or letter.lower() == letter.upper() else "_"
 
 
 def _row(sql: Statements, columns: Sequence[Any]) -> Row:

@@ -67,6 +67,10 @@ class StateChange:
         """Whether it changes what sessions share."""
         return bool(self.app or self.user)
 
+    def parts(self) -> tuple[StateChange, StateChange]:
+        """What it does to the scopes that sessions share, and to the session's own."""
+        return StateChange(self.app, self.user, {}), StateChange({}, {}, self.session)
+
     @classmethod
     def of(cls, delta: State, subject: str) -> StateChange:
         """The changes of `delta`; raises SessionError if a value cannot be stored."""

@@ -67,6 +67,14 @@ FOREIGN = (
 _SCHEMA_EXISTS = "SELECT 1 FROM information_schema.schemata WHERE schema_name = ?1"
 
 
+def not_to_read(store: str, place: str = "database") -> ConfigurationError:
+    """What is wrong with a store that is only read, and whose tables are not there or are of an older version."""
+    return ConfigurationError(
+        f"the session store {store} has no sessions, or those of an older version, and is only read: name another "
+        f"{place}, or open it once to write"
+    )
+
+
 class Schema:
     """The tables of a server's database, in the schema `place` (empty: the connection's own)."""
 
@@ -83,18 +91,23 @@ class Schema:
         where = "table_schema = ?1" if self._place else f"table_schema = {here}"
         where += f" AND table_name = '{self._version_table}'"
         place = (self._place,) if self._place else ()
-        if (yield Query(f"SELECT 1 FROM information_schema.tables WHERE {where}", place)).rows:
-            rows = (yield Query(f"SELECT version FROM {self._dot}{self._version_table}")).rows
-            if rows:
-                return check_version(int(rows[0][0]), self._store)
+        exists = Query(f"SELECT 1 FROM information_schema.tables WHERE {where}", place)
+        if (yield exists).rows and (version := (yield from self._stored_version())) is not None:
+            return version
         columns: dict[str, set[str]] = {}
         where = where.partition(" AND ")[0]
         for table, column in (
             yield Query(f"SELECT table_name, column_name FROM information_schema.columns WHERE {where}", place)
         ).rows:
             columns.setdefault(_text(table), set()).add(_text(column))
+        if self._version_table in columns and (version := (yield from self._stored_version())) is not None:
+            return version  # another process has made the tables meanwhile
         self._refuse_foreign(columns)
         return 0
+
+    def _stored_version(self) -> Steps[int | None]:
+        rows = (yield Query(f"SELECT version FROM {self._dot}{self._version_table}")).rows
+        return check_version(int(rows[0][0]), self._store) if rows else None
 
     def _refuse_foreign(self, columns: Mapping[str, set[str]]) -> None:
         release = google_adk(columns)

@@ -6,11 +6,18 @@ The event log is the journal; docs/explanation/decisions/0003-session-append.md 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Self
+from typing import Self, TypeVar
 
-from newel.sessions.contract import Capabilities, SessionPage, SharedSessionStore
+from newel.sessions.contract import (
+    Capabilities,
+    OwnedSessions,
+    SearchableSessions,
+    SessionOwner,
+    SessionPage,
+    SharedSessionStore,
+)
 from newel.sessions.event_log import EventLog
 from newel.sessions.forks import fork_length, state_at
 from newel.sessions.pages import place_of, read_place
@@ -22,8 +29,9 @@ from newel.sessions.stored.leases import Leases
 from newel.sessions.stored.leasing import Leasing
 from newel.sessions.stored.patience import OnePatience
 from newel.sessions.stored.reader import SessionReader
-from newel.sessions.stored.reads import Listing
+from newel.sessions.stored.reads import Containing, Listing, Owners
 from newel.sessions.stored.rows import Appended, EventRows, Key, StateChange, view_of
+from newel.sessions.stored.steps import Read, Write
 from newel.sessions.stored.writes import Append, Create, Delete
 from newel.sessions.views import (
     apply_commit,
@@ -48,8 +56,10 @@ from newel_kernel import (
 )
 from newel_types import well_formed
 
+T = TypeVar("T")
 
-class StoredSessionService(Leasing, SharedSessionStore):
+
+class StoredSessionService(Leasing, OwnedSessions, SearchableSessions, SharedSessionStore):
     """Sessions in a `database`; several processes may use one.
 
     The `live_sessions` used last keep their events in memory; opening one of them reads its row and state
@@ -67,6 +77,16 @@ class StoredSessionService(Leasing, SharedSessionStore):
         """Reach the database through another one, such as a cache in front of it. Call it before the first use."""
         self._database = through(self._database)
         self._reader = SessionReader(self._database, self._reader.logs.most)
+
+    async def commit(self, write: Write[T]) -> T:
+        """The result of a further change in the same database, such as of budgets, once it is durable."""
+        with OnePatience():
+            return await self._database.commit(write)
+
+    async def read(self, question: Read[T]) -> T:
+        """The answer to a further question."""
+        with OnePatience():
+            return await self._database.read(question)
 
     async def create_session(
         self, *, app_name: str, user_id: str, state: Json | None = None, session_id: str | None = None
@@ -121,6 +141,14 @@ class StoredSessionService(Leasing, SharedSessionStore):
         return SessionPage(
             sessions, place_of(sessions[-1].user_id, entries[size - 1][1].number) if entries[size:] else None
         )
+
+    async def owners(self) -> list[SessionOwner]:
+        """The users of all apps who have sessions."""
+        return await self._database.read(Owners())
+
+    async def containing(self, *, app_name: str, user_id: str, texts: Sequence[str]) -> list[str]:
+        """The ids of the user's sessions in which each text occurs: see `SearchableSessions`."""
+        return await self._database.read(Containing(app_name, user_id, texts))
 
     async def fork(
         self,

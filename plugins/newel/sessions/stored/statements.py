@@ -29,13 +29,6 @@ SESSION = Scope("session_state", ("session",), "int")
 SCOPES = (APP, USER, SESSION)
 
 
-class Shape(NamedTuple):
-    """Which scopes an append writes (app, user, session), and in which it removes keys."""
-
-    writes: tuple[bool, ...] = (False, False, False)
-    removes: tuple[bool, ...] = (False, False, False)
-
-
 class Statements:
     """The statements of a dialect, whose tables are in `place` (a schema with a dot, or nothing)."""
 
@@ -52,12 +45,22 @@ class Statements:
         self.count = cache(self._count)
         self.append = cache(self._append)
         self.put = cache(self._put)
+        self.put_all = cache(self._put_all)
         self.put_new = cache(self._put_new)
         self.add_all = cache(self._add_all)
         self.remove = cache(self._remove)
         self.page = cache(self._page)
+        self.containing = cache(self._containing)
         self.prolong_all = cache(self._prolong_all)
         self.epochs = cache(self._epochs)
+
+    def table(self, name: str) -> str:
+        """A table's name in statements."""
+        return f"{self._at}{name}"
+
+    def later(self, number: int) -> str:
+        """The time that is so many seconds (a parameter) from now, by the clock of leases."""
+        return self.dialect.later.format(now=self.dialect.now, seconds=self._p(number, "real"))
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
@@ -109,6 +112,32 @@ class Statements:
     def of_app(self) -> str:
         """Selects the state of an app."""
         return f"SELECT {self.dialect.key}, value FROM {self._at}app_state WHERE app_name = {self._p(1)}"
+
+    @cached_property
+    def owners(self) -> str:
+        """Selects the users of all apps, the number of their sessions, and when one was last changed."""
+        latest = self.dialect.seconds.format(column="max(update_time)")
+        return (
+            f"SELECT app_name, user_id, count(*), coalesce({latest}, 0) FROM {self._sessions} "
+            f"GROUP BY app_name, user_id ORDER BY app_name, user_id"
+        )
+
+    def _containing(self, count: int) -> str:
+        """Selects the ids of a user's sessions, the latest first: the app, the user, and `count` patterns (?3, ...).
+
+        Each pattern fits an event of the session, or a value of its own state.
+        """
+        tables = ((self._events, "data"), (f"{self._at}session_state", "value"))
+        conditions = ""
+        for place in range(3, 3 + count):
+            fits = (
+                f"EXISTS (SELECT 1 FROM {table} WHERE session = number AND "
+                f"{self.dialect.like.format(column=column, pattern=self._p(place))})"
+                for table, column in tables
+            )
+            conditions += f" AND ({' OR '.join(fits)})"
+        owner = f"app_name = {self._p(1)} AND user_id = {self._p(2)}"
+        return f"SELECT id FROM {self._sessions} WHERE {owner}{conditions} ORDER BY update_time DESC, number DESC"
 
     def _page(self, of_user: bool, after: bool, bounded: bool) -> tuple[str, str, str]:
         """Select a list: the rows, their own states, and the states of their users.
@@ -186,7 +215,7 @@ class Statements:
     @cached_property
     def prolong(self) -> str:
         """Prolongs the lease: the session's number, the epoch, and the seconds."""
-        return self._lease_update(f"lease_until = {self._later(3)}")
+        return self._lease_update(f"lease_until = {self.later(3)}")
 
     @cached_property
     def give_back(self) -> str:
@@ -198,7 +227,7 @@ class Statements:
         pairs = (
             f"(number = {self._p(n, 'int')} AND lease = {self._p(n + 1, 'int')})" for n in range(2, 2 + 2 * count, 2)
         )
-        return f"UPDATE {self._sessions} SET lease_until = {self._later(1)} WHERE {' OR '.join(pairs)}"
+        return f"UPDATE {self._sessions} SET lease_until = {self.later(1)} WHERE {' OR '.join(pairs)}"
 
     def _epochs(self, count: int, unlocked: bool) -> str:
         """Selects the numbers and epochs of so many sessions; if `unlocked`, of those whose rows can be changed."""
@@ -214,7 +243,7 @@ class Statements:
         return f"(owner IS NULL OR owner = {self._p(owner)} OR owner = {self._p(dead_owner)} OR {self._is_over})"
 
     def _taking(self, owner: int, seconds: int) -> str:
-        return f"lease = lease + 1, owner = {self._p(owner)}, lease_until = {self._later(seconds)}"
+        return f"lease = lease + 1, owner = {self._p(owner)}, lease_until = {self.later(seconds)}"
 
     # --- appending -------------------------------------------------------------------------------------------------
 
@@ -261,7 +290,7 @@ class Statements:
             change += f"CASE WHEN {apart} = 1 THEN in_band ELSE {version} + 1 END"
             where += f" AND ({lease} = 0 OR lease = {lease})"
         elif hold == "held":
-            change += f"{version} + 1, lease_until = {self._later(6)}"
+            change += f"{version} + 1, lease_until = {self.later(6)}"
             where += f" AND lease = {self._p(5, 'int')}"
         else:
             change += f"{version} + 1, {self._taking(5, 6)}"
@@ -269,11 +298,11 @@ class Statements:
         update = f"UPDATE {self._sessions} SET {change} WHERE {where}"
         return self._returning(update) if hold == "taking" or self.dialect.at_once else update
 
-    def _append(self, hold: Hold, shape: Shape) -> str:
+    def _append(self, hold: Hold, puts: bool, removes: bool) -> str:
         """The whole append as one statement.
 
-        The values are those of `count`; then, for each scope that `shape` writes, its owners, the keys and the values;
-        then, for each scope in which it removes keys, its owners and the keys.
+        The values are those of `count`; then, if it `puts` keys of the session's state, the keys and the values; if it
+        `removes` some, the keys.
         """
         place = {"none": 7, "held": 7, "taking": 8}[hold]
         columns = "session, sequence, timestamp, data"
@@ -282,34 +311,27 @@ class Statements:
             f"counted AS ({self._count(hold)}, number)",
             f"added AS (INSERT INTO {self._events} ({columns}) {event})",
         ]
-        for writes, flags in ((True, shape.writes), (False, shape.removes)):
-            for scope, is_changed in zip(SCOPES, flags, strict=True):
-                if is_changed:
-                    text = self._put_all(scope, place) if writes else self._remove_all(scope, place)
-                    parts.append(f"{scope.table}_{int(writes)} AS ({text})")
-                    place += len(scope.owners) + (2 if writes else 1)
+        if puts:
+            keys, values = (self._p(place + n, "texts") for n in (0, 1))
+            new = f"SELECT number, k, v FROM counted, unnest({keys}, {values}) AS new (k, v)"
+            parts.append(f"put AS ({self._insert(SESSION)} {new} {self._replacing(SESSION)})")
+            place += 2
+        if removes:
+            where = f"session = (SELECT number FROM counted) AND {self.dialect.key} = ANY({self._p(place, 'texts')})"
+            parts.append(f"removed AS (DELETE FROM {self._at}{SESSION.table} WHERE {where})")
         return f"WITH {', '.join(parts)} SELECT lease FROM counted"
 
-    def _put_all(self, scope: Scope, place: int) -> str:
-        marks = [self._p(place + n, scope.kind) for n in range(len(scope.owners))]
-        keys, values = (self._p(place + len(marks) + n, "texts") for n in range(2))
-        return (
-            f"INSERT INTO {self._at}{scope.table} ({', '.join(scope.owners)}, {self.dialect.key}, value) "
-            f"SELECT {', '.join(marks)}, k, v FROM counted, unnest({keys}, {values}) AS new (k, v) "
-            f"{self._replacing(scope)}"
-        )
-
-    def _remove_all(self, scope: Scope, place: int) -> str:
-        match = [f"{name} = {self._p(place + n, scope.kind)}" for n, name in enumerate(scope.owners)]
-        keys = self._p(place + len(match), "texts")
-        where = " AND ".join([*match, f"{self.dialect.key} = ANY({keys})", "EXISTS (SELECT 1 FROM counted)"])
-        return f"DELETE FROM {self._at}{scope.table} WHERE {where}"
+    def _put_all(self, scope: Scope) -> str:
+        """Writes keys of a scope, in their order: its owners, the keys and the values."""
+        marks = [self._p(n, scope.kind) for n in range(1, len(scope.owners) + 1)]
+        keys, values = (self._p(len(marks) + n, "texts") for n in (1, 2))
+        new = f"unnest({keys}, {values}) WITH ORDINALITY AS new (k, v, n) ORDER BY n"
+        return f"{self._insert(scope)} SELECT {', '.join(marks)}, k, v FROM {new} {self._replacing(scope)}"
 
     def _put(self, scope: Scope) -> str:
         """Writes one key of a scope: its owners, the key and the value."""
         marks = ", ".join(f"?{n + 1}" for n in range(len(scope.owners) + 2))
-        columns = f"{', '.join(scope.owners)}, {self.dialect.key}, value"
-        return f"INSERT INTO {self._at}{scope.table} ({columns}) VALUES ({marks}) {self._replacing(scope)}"
+        return f"{self._insert(scope)} VALUES ({marks}) {self._replacing(scope)}"
 
     def _remove(self, scope: Scope) -> str:
         """Removes one key of a scope: its owners and the key."""
@@ -317,6 +339,9 @@ class Statements:
         return f"DELETE FROM {self._at}{scope.table} WHERE {' AND '.join(match)}"
 
     # --- parts -----------------------------------------------------------------------------------------------------
+
+    def _insert(self, scope: Scope) -> str:
+        return f"INSERT INTO {self._at}{scope.table} ({', '.join(scope.owners)}, {self.dialect.key}, value)"
 
     def _replacing(self, scope: Scope) -> str:
         return self.dialect.replacing.format(columns=f"{', '.join(scope.owners)}, {self.dialect.key}")
@@ -327,9 +352,6 @@ class Statements:
 
     def _null(self, kind: str) -> str:
         return f"CAST(NULL AS {self.dialect.types[kind]})" if self.dialect.casts else "NULL"
-
-    def _later(self, number: int) -> str:
-        return self.dialect.later.format(now=self.dialect.now, seconds=self._p(number, "real"))
 
     def _instant(self, number: int) -> str:
         return self.dialect.instant.format(seconds=self._p(number, "real"))

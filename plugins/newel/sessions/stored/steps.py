@@ -41,6 +41,18 @@ class Reply(NamedTuple):
 Steps: TypeAlias = Generator[Query, Reply, T]
 
 
+class Trouble(Exception):
+    """The connection was lost, the database is busy, or two transactions collided: a retry may succeed in a moment."""
+
+
+class RolledBack(Exception):
+    """Ends a write that turns out to have been made before: its statements are undone, and `result` is its result."""
+
+    def __init__(self, result: Any) -> None:
+        super().__init__()
+        self.result = result
+
+
 class Batch:
     """One transaction: the events that it adds to each log when it commits."""
 

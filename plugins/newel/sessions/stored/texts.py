@@ -10,7 +10,7 @@ from operator import attrgetter
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from newel_kernel import Event, Json
-from newel_types import Content, Part
+from newel_types import Content, Part, is_text
 
 _RARE_FIELDS = (
     "touched_actions",
@@ -24,9 +24,7 @@ _RARE_FIELDS = (
     "partial",
     "isolation_scope",
 )
-_PARTS = tuple(name for name in Part.field_names if name != "text")
-_rare_of, _more_of = attrgetter(*_RARE_FIELDS), attrgetter(*_PARTS)
-_NOTHING_RARE, _NOTHING_MORE = (None,) * len(_RARE_FIELDS), (None,) * len(_PARTS)
+_rare_of, _NOTHING_RARE = attrgetter(*_RARE_FIELDS), (None,) * len(_RARE_FIELDS)
 _BEGINNING = b'{"content":{"parts":[{"text":'
 _STR = {str}
 _NO_SPARSE = Event.no_sparse
@@ -59,9 +57,9 @@ def _texts(parts: object) -> list[str] | None:
         return None
     texts = []
     for part in parts:
-        if part.__class__ is not Part or part.text.__class__ is not str or _more_of(part) != _NOTHING_MORE:
+        if part.__class__ is not Part or part.text.__class__ is not str or not is_text(part):
             return None
-        if hasattr(part, "_extra"):
+        if part.thought is not None or part.thought_signature is not None or hasattr(part, "_extra"):
             return None
         texts.append(part.text)
     return texts

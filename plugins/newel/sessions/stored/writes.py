@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -12,9 +12,10 @@ from newel.sessions.pairing import check_pairing
 from newel.sessions.stored.encoding import StoredEvent
 from newel.sessions.stored.leases import Lease
 from newel.sessions.stored.reads import View
-from newel.sessions.stored.rows import Appended, Changes, Data, Key, Row, State, StateChange
-from newel.sessions.stored.statements import SCOPES, Hold, Scope, Shape, Statements
-from newel.sessions.stored.steps import Batch, Query, Steps
+from newel.sessions.stored.rows import Appended, Data, Key, Row, State, StateChange
+from newel.sessions.stored.state_changes import change_state, puts_of
+from newel.sessions.stored.statements import Hold, Statements
+from newel.sessions.stored.steps import Batch, Query, Reply, RolledBack, Steps, Trouble
 from newel.sessions.views import check_new, fenced, stale
 from newel_kernel import (
     AlreadyExistsError,
@@ -61,7 +62,7 @@ class Create:
             number = rows[0][0]
             if self.events:
                 yield Query(sql.copy, (number, self.source, self.events))
-            yield from _change_state(sql, self.key, number, self.change)
+            yield from change_state(sql, self.key, number, self.change)
         result = yield from View(self.key).steps(sql)
         assert result is not None
         return result
@@ -85,7 +86,10 @@ class Append:
     #: The first place that an attempt asked for: if its answer was lost, the event may be there, and in the log by now.
     asked: int | None = None
 
-    single: ClassVar[bool] = True
+    @property
+    def single(self) -> bool:
+        """See `Write`."""
+        return not self.shared
 
     @property
     def shared(self) -> bool:
@@ -95,7 +99,6 @@ class Append:
     def steps(self, sql: Statements, batch: Batch) -> Steps[Appended]:
         """See `Write`."""
         log, event = self.log, self.stored.event
-        data = self.stored.data.decode() if sql.dialect.as_text else self.stored.data
         earlier = batch.added(log)
         if self.asked is not None and (read := self._read_meanwhile(self.asked)) is not None:
             return Appended(read, (yield from self._stored_before(sql, read)))
@@ -105,26 +108,59 @@ class Append:
         version = len(log) + len(earlier)
         if self.asked is None:
             self.asked = version
+        change = self.change
+        locks_first = change is not None and change.shared and bool(sql.dialect.unlocked)
+        if locks_first:
+            change = yield from self._change_shared(sql)
         hold = self._hold()
-        counting = (log.number, version, sql.dialect.time(event.timestamp), data, *self._guard(hold))
-        if sql.dialect.at_once:
-            shape, values = _together(sql, self.key, log.number, self.change)
-            reply = yield Query(sql.append(hold, shape), (*counting, *values))
-            rows, counted = reply.rows, bool(reply.rows)
-        else:
-            reply = yield Query(sql.count(hold), counting)
-            rows, counted = reply.rows, reply.changed(hold == "taking" and sql.dialect.returning)
-            if counted:
-                yield Query(sql.add, counting[:4])
-                if self.change is not None:
-                    yield from _change_state(sql, self.key, log.number, self.change)
+        reply, counted = yield from self._count(sql, hold, version, change)
         lease = self.view.lease
         if not counted:
             lease = yield from self._stored_before(sql, version)
         elif hold == "taking":
+            rows = reply.rows
             lease = rows[0][0] if rows else (yield Query(sql.obstacle, (log.number, version))).rows[0][1]
         batch.add(log, version, event)
+        if locks_first and not counted:
+            raise RolledBack(Appended(version, lease))
         return Appended(version, lease)
+
+    def _change_shared(self, sql: Statements) -> Steps[StateChange]:
+        """Change what sessions share, then lock the session without waiting for it; return the rest of the change.
+
+        The row of a session that waits for others could not be renewed, and what it has locked would keep others.
+        """
+        assert self.change is not None
+        shared, own = self.change.parts()
+        yield from change_state(sql, self.key, self.log.number, shared)
+        names = tuple(map(sql.dialect.stored, self.key))
+        if not (yield Query(sql.free_row, names)).rows and (yield Query(sql.row, names)).rows:
+            raise Trouble(f"another transaction has the session {brief(self.key.id)!r} locked")
+        return own
+
+    def _count(
+        self, sql: Statements, hold: Hold, version: int, change: StateChange | None
+    ) -> Steps[tuple[Reply, bool]]:
+        """Count and add the event, and change state, unless the session's row forbids it."""
+        log, stored = self.log, self.stored
+        data = stored.data.decode() if sql.dialect.as_text else stored.data
+        values = (log.number, version, sql.dialect.time(stored.event.timestamp), data, *self._guard(hold))
+        if sql.dialect.at_once:
+            if change is None:
+                reply = yield Query(sql.append(hold, False, False), values)
+                return reply, bool(reply.rows)
+            names, puts = puts_of(sql, change.session)
+            removed = [sql.dialect.stored(name) for name, value in change.session.items() if value is None]
+            further = [*([names, puts] if names else ()), *([removed] if removed else ())]
+            reply = yield Query(sql.append(hold, bool(names), bool(removed)), (*values, *further))
+            return reply, bool(reply.rows)
+        reply = yield Query(sql.count(hold), values)
+        counted = reply.changed(hold == "taking" and sql.dialect.returning)
+        if counted:
+            yield Query(sql.add, values[:4])
+            if change is not None:
+                yield from change_state(sql, self.key, log.number, change)
+        return reply, counted
 
     def _read_meanwhile(self, asked: int) -> int | None:
         """The place of the event in the log, if another view has read it since an attempt whose answer was lost."""
@@ -253,43 +289,3 @@ class Renew:
 
 def _bytes(data: Data) -> bytes:
     return data.encode() if isinstance(data, str) else bytes(data)
-
-
-def scopes_of(
-    sql: Statements, key: Key, number: int, change: StateChange
-) -> Iterator[tuple[Scope, tuple[object, ...], Changes]]:
-    """Each scope with its owners and changes; the keys in a fixed order, so that two writers never deadlock."""
-    stored = sql.dialect.stored
-    app, user = stored(key.app_name), stored(key.user_id)
-    owners: Sequence[tuple[object, ...]] = ((app,), (app, user), (number,))
-    for scope, owner, changes in zip(SCOPES, owners, (change.app, change.user, change.session), strict=True):
-        yield scope, owner, {name: changes[name] for name in sorted(changes)} if len(changes) > 1 else changes
-
-
-def _change_state(sql: Statements, key: Key, number: int, change: StateChange) -> Steps[None]:
-    text = sql.dialect.as_text
-    for scope, owner, changes in scopes_of(sql, key, number, change):
-        for name, value in changes.items():
-            stored = sql.dialect.stored(name)
-            if value is None:
-                yield Query(sql.remove(scope), (*owner, stored))
-            else:
-                yield Query(sql.put(scope), (*owner, stored, value.decode() if text else value))
-
-
-def _together(sql: Statements, key: Key, number: int, change: StateChange | None) -> tuple[Shape, list[object]]:
-    """The shape of a change, and the values of the one statement that makes it."""
-    if change is None:
-        return Shape(), []
-    scopes = list(scopes_of(sql, key, number, change))
-    stored = sql.dialect.stored
-    puts = [[(stored(n), v.decode()) for n, v in changes.items() if v is not None] for _, _, changes in scopes]
-    removals = [[stored(n) for n, v in changes.items() if v is None] for _, _, changes in scopes]
-    values: list[object] = []
-    for (_, owner, _), new in zip(scopes, puts, strict=True):
-        if new:
-            values += [*owner, [name for name, _ in new], [value for _, value in new]]
-    for (_, owner, _), names in zip(scopes, removals, strict=True):
-        if names:
-            values += [*owner, names]
-    return Shape(tuple(map(bool, puts)), tuple(map(bool, removals))), values

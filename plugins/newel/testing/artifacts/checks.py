@@ -24,6 +24,8 @@ _NAMES = (
     "%2e",
     "\u202ea",
     "A.txt",
+    "\xe9",
+    "e\u0301",
     "'; DROP TABLE artifacts; --",
 )
 _REFUSED = (
@@ -47,7 +49,23 @@ _REFUSED = (
     "x" * 2000,
     "a\ud800",
 )
-_IDS = ("../../x", "/etc", "a\x00b", "..", "語" * 250, "a/b", "a%2Fb", "A", "a")
+_IDS = (
+    "../../x",
+    "/etc",
+    "a\x00b",
+    "..",
+    "語" * 250,
+    "a/b",
+    "a%2Fb",
+    "A",
+    "a",
+    "a//b",
+    "./a",
+    ".",
+    "\xe9",
+    "e\u0301",
+    " a",
+)
 _METADATA = {"by": "ada", "n": 2**70, "f": 0.1 + 0.2, "none": None, "deep": [{"ä\x00": [True]}]}
 
 

@@ -6,18 +6,20 @@ from collections.abc import Callable, Mapping
 
 from newel.testing.artifacts.checks import CHECKS, SHARED_CHECKS
 from newel.testing.artifacts.place import MakeArtifactStore
-from newel.testing.store_checks import in_places, run_all
+from newel.testing.artifacts.saves import PROCESS_CHECKS, SAVE_CHECKS
+from newel.testing.store_checks import in_places, in_processes, run_all
 
 
 def artifact_checks(make: MakeArtifactStore, *, shared: bool = True) -> Mapping[str, Callable[[], None]]:
     """The checks of a store by name: each is called without arguments and raises AssertionError if it fails.
 
     `make` makes a service. All services share one place, in which each check has its own app. If services do not
-    share a place (`shared` is False), the checks that need two are left out.
+    share a place (`shared` is False), the checks that need two, or a process that is killed, are left out.
     """
-    return in_places({**CHECKS, **(SHARED_CHECKS if shared else {})}, make)
+    checks = in_places({**CHECKS, **SAVE_CHECKS, **(SHARED_CHECKS if shared else {})}, make)
+    return checks | in_processes(PROCESS_CHECKS if shared else {}, make)
 
 
 def artifact_conformance(make: MakeArtifactStore, *, shared: bool = True) -> None:
     """Run every check of `artifact_checks`; one AssertionError names all that fail."""
-    run_all(artifact_checks(make, shared=shared), "artifact")
+    run_all(artifact_checks(make, shared=shared), "artifact store")

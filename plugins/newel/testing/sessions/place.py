@@ -31,6 +31,14 @@ def texts(session: Session | None) -> list[str | None]:
     return [part.text for event in session.events if event.content for part in event.content.parts or ()]
 
 
+async def reread(place: Place, store: SessionStore, session_id: str = "s") -> Session:
+    """The session as another process would read it: by a further service, if the store can have two."""
+    reader = place.service() if store.capabilities.shared else store
+    session = await reader.get_session(**place.at(session_id))
+    assert session is not None, f"the session {session_id!r} is gone"
+    return session
+
+
 async def refused(call: Awaitable[object], *kinds: type[Exception]) -> Exception:
     """The error of a call that has to be refused with one of `kinds`."""
     try:

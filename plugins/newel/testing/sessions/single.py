@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
+from itertools import count
+from typing import Any
 
-from newel.testing.sessions.place import Place, refused, same, text_event, texts, wrote
+from newel.testing.interruptions import cancelled_at_each_await
+from newel.testing.sessions.place import Place, refused, reread, same, text_event, texts, wrote
 from newel_kernel import (
     AlreadyExistsError,
     Event,
@@ -184,6 +188,74 @@ async def a_cancelled_append_is_whole(place: Place) -> None:
     await store.append_event(session, text_event("after"))
 
 
+async def a_cancellation_at_any_await_leaves_a_whole_append(place: Place) -> None:
+    """Wherever it comes: the event is in the store and in the view, with its state, or nowhere."""
+    store = place.service()
+    session = await store.create_session(**place.at())
+    numbers = count()
+
+    def append() -> Coroutine[Any, Any, Event]:
+        number = next(numbers)
+        return store.append_event(session, text_event(f"{number}", state={"n": number, "app:n": number}))
+
+    async for task in cancelled_at_each_await(append):
+        if not task.cancelled() and (error := task.exception()) is not None:
+            raise error
+        got = await reread(place, store)
+        same((texts(got), got.state), (texts(session), session.state))
+        last = texts(got)[-1:]
+        same(got.state, {"n": int(str(last[0])), "app:n": int(str(last[0]))} if last else {})
+
+
+async def deleting_takes_one_session(place: Place) -> None:
+    """Sessions whose names are alike, of other users or of other apps stay, and so does what their scopes share."""
+    store = place.service()
+    elsewhere = {**place.at(), "app_name": f"{place.app}-2"}
+    others = [place.at(name) for name in ("s1", "S", "s%", "_")] + [place.at("s", "u2"), elsewhere]
+    for where in (place.at(), *others):
+        session = await store.create_session(**where)
+        await store.append_event(session, text_event("x", state={"own": 1, "user:u": 1, "app:a": 1}))
+    await store.delete_session(**place.at())
+    await store.delete_session(**place.at("never"))
+    same((await store.get_session(**place.at()), await store.open(**place.at())), (None, None))
+    same(await store.tail(**place.at(), after=0), [])
+    for where in others:
+        kept = await store.get_session(**where)
+        same((texts(kept), kept and kept.state), (["x"], {"own": 1, "user:u": 1, "app:a": 1}))
+    listed = (await store.list_sessions(app_name=place.app, user_id="u")).sessions
+    same([one.id for one in listed], ["s1", "S", "s%", "_"])
+    same((await store.create_session(**place.at())).state, {"user:u": 1, "app:a": 1})
+
+
+async def lists_are_of_who_was_asked_for(place: Place) -> None:
+    """Without events, with the state of all scopes, and with the time and version of now."""
+    store = place.service()
+    for name, user in (("1", "u"), ("2", "u"), ("1", "v")):
+        session = await store.create_session(**place.at(name, user), state={"name": name})
+        await store.append_event(session, text_event("x", timestamp=77.5, state={"user:by": user, "app:last": user}))
+    listed = (await store.list_sessions(app_name=place.app, user_id="u")).sessions
+    page = await store.list_page(app_name=place.app, user_id="u", size=9)
+    for sessions in (listed, page.sessions):
+        same(
+            [(one.app_name, one.user_id, one.id, one.events) for one in sessions],
+            [(place.app, "u", "1", []), (place.app, "u", "2", [])],
+        )
+        same([one.state for one in sessions], [{"name": name, "user:by": "u", "app:last": "v"} for name in "12"])
+        same([one.last_update_time for one in sessions], [77.5, 77.5])
+    same(page.next, None)
+    same((await store.list_sessions(app_name=place.app, user_id="never")).sessions, [])
+    same((await store.list_sessions(app_name=f"{place.app}-2")).sessions, [])
+
+
+async def a_session_without_a_name_gets_one(place: Place) -> None:
+    """Each one another; blanks around a name are not part of it."""
+    store = place.service()
+    where: dict[str, Any] = {"app_name": place.app, "user_id": "u"}
+    made = [(await store.create_session(**where, session_id=name)).id for name in (None, None, "", "  ")]
+    assert len({*made, ""}) == 5, f"the names {made!r} are not four"
+    same((await store.create_session(**where, session_id=" s ")).id, "s")
+
+
 async def lists_come_in_pages(place: Place) -> None:
     """By user and creation, each session once; a page ends where it was asked to."""
     store = place.service()
@@ -249,6 +321,10 @@ CHECKS = {
         a_stale_copy_is_caught_up,
         many_tasks_append,
         a_cancelled_append_is_whole,
+        a_cancellation_at_any_await_leaves_a_whole_append,
+        deleting_takes_one_session,
+        lists_are_of_who_was_asked_for,
+        a_session_without_a_name_gets_one,
         lists_come_in_pages,
         a_fork_goes_its_own_way,
         a_tail_has_what_follows,

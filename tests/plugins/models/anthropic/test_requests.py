@@ -261,14 +261,14 @@ def test_cache_marks_at_most_four_in_order(claude: Caller) -> None:
     assert _marks(claude.sent(*history, **extra)) == []
     stash: dict[Any, object] = {CACHE_CONFIG: ContextCacheConfig(ttl_seconds=600)}
     body = claude.sent(*history, stash=stash, **extra)
-    assert _marks(body) == [("tools", "1h"), ("system", "1h"), ("assistant", "1h")]
-    assert "cache_control" in body["messages"][3]["content"][1]
+    assert _marks(body) == [("tools", "1h"), ("system", "1h"), ("user", "1h"), ("user", "1h")]
+    assert "cache_control" in body["messages"][2]["content"][0]
     stash = {CACHE_CONFIG: ContextCacheConfig(ttl_seconds=300)}
-    assert _marks(claude.sent(user("Hi"), stash=stash, **extra)) == [("tools", "5m"), ("system", "5m")]
+    assert _marks(claude.sent(user("Hi"), stash=stash, **extra)) == [("tools", "5m"), ("system", "5m"), ("user", "5m")]
     stash = {CACHE_CONFIG: ContextCacheConfig(min_tokens=1000), CACHEABLE_TOKENS: 999}
     assert _marks(claude.sent(*history, stash=stash, **extra)) == []
     stash[CACHEABLE_TOKENS] = 1000
-    assert len(_marks(claude.sent(*history, stash=stash, **extra))) == 3
+    assert len(_marks(claude.sent(*history, stash=stash, **extra))) == 4
 
 
 def test_the_requests_own_headers_and_body_win(claude: Caller) -> None:

@@ -40,7 +40,7 @@ class Talk:
     """A session with an app that caches."""
 
     def __init__(self, root: Any = None, *, stream: bool = False, sessions: Any = None, **config: Any) -> None:
-        root = root or LlmAgent(name="root", model=Gemini(), instruction=LONG)
+        root = root or LlmAgent(name="root", model=Gemini(model="gemini-2.5-flash"), instruction=LONG)
         app = App(name="t", root_agent=root, context_cache_config=ContextCacheConfig(**config))
         self.runner = Runner(
             app=app, session_service=sessions or InMemorySessionService(), auto_create_session=True, distribution="adk"
@@ -114,7 +114,7 @@ def test_tokens_of_the_cache_are_on_the_event(gemini_server: GeminiServer) -> No
 
 
 def test_tools_are_cached_and_still_run(gemini_server: GeminiServer) -> None:
-    talk = Talk(LlmAgent(name="root", model=Gemini(), instruction=LONG, tools=[add]))
+    talk = Talk(LlmAgent(name="root", model=Gemini(model="gemini-2.5-flash"), instruction=LONG, tools=[add]))
     gemini_server.reply({"functionCall": {"name": "add", "args": {"a": 1, "b": 2}}}, usage=LARGE)
     replies(gemini_server, "3")
     events = talk.say("add 1 and 2")
@@ -128,7 +128,7 @@ def test_tools_are_cached_and_still_run(gemini_server: GeminiServer) -> None:
 
 def test_an_instruction_that_changes_may_follow_a_static_one(gemini_server: GeminiServer) -> None:
     replies(gemini_server, *"123")
-    agent = LlmAgent(name="root", model=Gemini(), static_instruction=LONG)
+    agent = LlmAgent(name="root", model=Gemini(model="gemini-2.5-flash"), static_instruction=LONG)
     talk = Talk(agent)
     used = []
     for message in "abc":
@@ -141,7 +141,7 @@ def test_an_instruction_that_changes_may_follow_a_static_one(gemini_server: Gemi
 
 def test_another_start_ends_the_cache(gemini_server: GeminiServer) -> None:
     replies(gemini_server, "one", "two", "three")
-    agent = LlmAgent(name="root", model=Gemini(), instruction=LONG)
+    agent = LlmAgent(name="root", model=Gemini(model="gemini-2.5-flash"), instruction=LONG)
     talk = Talk(agent)
     talk.say("a")
     talk.say("b")
@@ -240,7 +240,7 @@ def test_on_vertex(gemini_server: GeminiServer) -> None:
 def test_small_prompts_are_not_cached(gemini_server: GeminiServer) -> None:
     for _ in range(3):
         gemini_server.reply("x")
-    talk = Talk(LlmAgent(name="root", model=Gemini(), instruction="Be kind."))
+    talk = Talk(LlmAgent(name="root", model=Gemini(model="gemini-2.5-flash"), instruction="Be kind."))
     assert [talk.last(m).contents_count for m in "abc"] == [0, 2, 4]
     assert calls(gemini_server) == [("POST", "generateContent")] * 3
 
@@ -254,7 +254,7 @@ def test_the_settings_have_a_minimum_of_their_own(gemini_server: GeminiServer) -
 def test_a_refused_cache_costs_no_turn(gemini_server: GeminiServer, caplog: pytest.LogCaptureFixture) -> None:
     for text in "12":
         gemini_server.reply(text, usage={"promptTokenCount": 9000})
-    talk = Talk(LlmAgent(name="root", model=Gemini(), instruction="Be kind. " * 300))
+    talk = Talk(LlmAgent(name="root", model=Gemini(model="gemini-2.5-flash"), instruction="Be kind. " * 300))
     assert [talk.last(m).cache_name for m in "ab"] == [None, None]
     assert "no context cache was made for gemini-2.5-flash: ClientError 400" in caplog.text
     assert calls(gemini_server)[1] == ("POST", "cachedContents")
@@ -272,7 +272,7 @@ def test_without_settings_nothing_is_noted(gemini_server: GeminiServer) -> None:
     replies(gemini_server, *"12")
     runner = Runner(
         app_name="t",
-        agent=LlmAgent(name="root", model=Gemini(), instruction=LONG),
+        agent=LlmAgent(name="root", model=Gemini(model="gemini-2.5-flash"), instruction=LONG),
         auto_create_session=True,
         distribution="adk",
     )
@@ -391,7 +391,10 @@ def test_the_metadata_outlives_the_process(gemini_server: GeminiServer, tmp_path
 
 
 def test_parallel_agents_have_caches_of_their_own(gemini_server: GeminiServer) -> None:
-    both = [LlmAgent(name=name, model=Gemini(), instruction=f"You are {name}. {LONG}") for name in ("ann", "bob")]
+    both = [
+        LlmAgent(name=name, model=Gemini(model="gemini-2.5-flash"), instruction=f"You are {name}. {LONG}")
+        for name in ("ann", "bob")
+    ]
     replies(gemini_server, *"123456")
     talk = Talk(ParallelAgent(name="both", sub_agents=both))
     talk.say("a")

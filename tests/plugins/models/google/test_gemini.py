@@ -581,13 +581,13 @@ def test_addresses(gemini_server: GeminiServer, composed: Any, address: str, nam
 
 def test_the_default_needs_a_key(gemini_server: GeminiServer, monkeypatch: pytest.MonkeyPatch, composed: Any) -> None:
     provider = composed("adk").registry.find(ModelProvider, "gemini")
-    assert provider.default() == "gemini-2.5-flash"
+    assert provider.default() == "gemini-3.5-flash-lite"
     monkeypatch.delenv("GOOGLE_API_KEY")
     assert provider.default() is None
     monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "p")
     assert provider.default() is None
     monkeypatch.setenv("GOOGLE_GENAI_USE_VERTEXAI", "1")
-    assert provider.default() == "gemini-2.5-flash"
+    assert provider.default() == "gemini-3.5-flash-lite"
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ BOTH = pytest.mark.parametrize("stream", [False, True], ids=["unary", "streamed"
 
 
 def model(**fields: Any) -> Gemini:
-    return Gemini(use_interactions_api=True, **fields)
+    return Gemini(**{"model": "gemini-2.5-flash", "use_interactions_api": True, **fields})
 
 
 def add(a: int, b: int) -> int:

@@ -373,5 +373,6 @@ def test_cache_control_reaches_the_wire(claude: Caller) -> None:
 
     asyncio.run(ask())
     body = claude.server.bodies[-1]
-    assert body["tools"][-1]["cache_control"] == {"type": "ephemeral"}
-    assert body["system"][-1]["cache_control"] == {"type": "ephemeral"}
+    mark = {"type": "ephemeral", "ttl": "1h"}
+    last = body["messages"][-1]["content"][-1]
+    assert [block["cache_control"] for block in (body["tools"][-1], body["system"][-1], last)] == [mark] * 3

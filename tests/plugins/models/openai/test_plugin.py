@@ -68,7 +68,7 @@ def test_a_key_is_needed_where_the_profile_says_so(tmp_path: Path, monkeypatch: 
 
 
 def test_the_default_is_there_with_the_key(tmp_path: Path) -> None:
-    assert default_model(composed(tmp_path)) == "openai:gpt-5-mini"
+    assert default_model(composed(tmp_path)) == "openai:gpt-6.1-terra"
 
 
 def test_settings_add_endpoints_and_change_those_that_are_known(tmp_path: Path) -> None:

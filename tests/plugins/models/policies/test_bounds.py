@@ -129,6 +129,26 @@ def test_thoughts_alone_that_the_service_stopped_are_an_error(chat: Chat, stream
     assert event.content is not None  # what was thought is kept
 
 
+@pytest.mark.parametrize("reason", [FinishReason.STOP, None])
+def test_thoughts_alone_at_the_end_are_an_error(chat: Chat, reason: FinishReason | None) -> None:
+    async def thinking() -> Any:
+        content = Content(role="model", parts=[Part(text="hm", thought=True)])
+        yield LlmResponse(content=content, finish_reason=reason)
+
+    thoughts, error = chat(thinking).say("tea")
+    assert thoughts.error_code is None
+    assert error.error_code == "UNKNOWN_ERROR"
+    assert "answered with thoughts alone" in (error.error_message or "")
+
+
+def test_thoughts_before_an_answer_are_none(chat: Chat) -> None:
+    async def thinking() -> Any:
+        yield LlmResponse(content=Content(role="model", parts=[Part(text="hm", thought=True)]))
+        yield text("tea")
+
+    assert [event.error_code for event in chat(thinking).say("tea")] == [None, None]
+
+
 @pytest.mark.parametrize("answers", [nothing_at_all, an_empty_response, no_parts, only_counts])
 def test_a_model_that_says_nothing_leaves_an_error(chat: Chat, answers: Answers) -> None:
     one = chat(answers)

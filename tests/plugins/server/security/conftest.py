@@ -24,7 +24,8 @@ def serve_guarded() -> Iterator[Callable[..., httpx.Client]]:
     def start(**guards: Any) -> httpx.Client:
         own = Guards(**guards)
         agents = {"clerk": Agent(name="clerk", model=ScriptedModel(["Good morning"] * 20))}
-        manager = served(app(agents=agents, options=Options(host="127.0.0.1", guards=own)), http=protocol(own.seconds))
+        application = app(agents=agents, options=Options(host="127.0.0.1", guards=own))
+        manager = served(application, http=protocol(own.seconds), timeout_keep_alive=120)
         opened.append(manager)
         return manager.__enter__()
 

@@ -36,7 +36,7 @@ def bearer(token: str = TOKEN) -> dict[str, str]:
     return {"authorization": f"Bearer {token}"}
 
 
-def raw(client: httpx.Client, data: bytes, *, wait: float = 5.0) -> bytes:
+def raw(client: httpx.Client, data: bytes, *, wait: float = 60.0) -> bytes:
     """What the server answers to bytes, until it closes the connection."""
     with socket.create_connection((client.base_url.host, client.base_url.port or 80), wait) as connection:
         connection.sendall(data)
@@ -280,10 +280,12 @@ def test_half_a_request_is_closed_in_time(serve_guarded: Any) -> None:
     for half in halves:
         began = time.monotonic()
         answer = raw(client, half)
-        assert time.monotonic() - began < 4
-        assert answer == b"" or answer.startswith(b"HTTP/1.1 408")
+        assert time.monotonic() - began < 30
+        assert answer.startswith(b"HTTP/1.1 408") if half else answer == b""
     # A second half request on a connection that served a whole one.
+    began = time.monotonic()
     answer = raw(client, b"GET /health HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\nGET /hea")
+    assert time.monotonic() - began < 30
     assert answer.startswith(b"HTTP/1.1 200")
 
 

@@ -16,7 +16,8 @@ def open_journal(uri: str) -> SessionStore:
     path = uri.removeprefix(_PREFIX)
     if path == uri or not path:
         raise ConfigurationError(f"{uri!r} names no file; write journal:///sessions.journal")
-    return JournalSessionService(path)
+    store: SessionStore = JournalSessionService(path)
+    return store
 
 
 @hookimpl

@@ -84,10 +84,9 @@ class JournalSessionService(SessionStore):
         self, *, app_name: str, user_id: str, state: Json | None = None, session_id: str | None = None
     ) -> Session:
         """A new session."""
-        stored = json.loads(json.dumps(state)) if state else None
         memory = await self._play()
-        session = await memory.create_session(app_name=app_name, user_id=user_id, state=stored, session_id=session_id)
-        self._write("create", session, state=stored)
+        session = await memory.create_session(app_name=app_name, user_id=user_id, state=state, session_id=session_id)
+        self._write("create", session, state={key: session.state.get(key) for key in state or {}})
         return session
 
     async def append_event(self, session: Session, event: Event) -> Event:
@@ -124,10 +123,10 @@ class JournalSessionService(SessionStore):
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
         """Forget a session. Its lines stay in the file: if that matters, rewrite the journal."""
-        where = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
         memory = await self._play()
-        if (session := await memory.get_session(**where)) is not None:
-            await memory.delete_session(**where)
+        session = await memory.get_session(app_name=app_name, user_id=user_id, session_id=session_id)
+        if session is not None:
+            await memory.delete_session(app_name=app_name, user_id=user_id, session_id=session_id)
             self._write("delete", session)
 
     # --- reads --------------------------------------------------------------------------------------------------------

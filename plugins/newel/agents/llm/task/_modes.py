@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from newel.agents.llm.task._coordination import coordinate
 from newel.agents.llm.task._delegation_tools import DelegationTool, RequestTaskTool, SingleTurnTool
@@ -27,7 +27,7 @@ class ModalAgent(TaskAgent, Protocol):
         """The agents below it."""
 
 
-def tools_of(agent: ModalAgent) -> list[object]:
+def tools_of(agent: ModalAgent) -> list[Any]:
     """The agent's tools: its own, finish_task for a task agent, and one for each sub-agent that works for it."""
     tools = [entry for entry in agent.tools if not isinstance(entry, (FinishTaskTool, DelegationTool))]
     if agent.mode == "task":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from newel.models.google.interactions.steps import parts_of
 from newel.models.google.sdk import Json
+from newel.models.wire.observers import tell_observers
 from newel_kernel import LlmResponse
 from newel_types import Candidate, Content, FinishReason, GenerateContentResponse, GenerateContentResponseUsageMetadata
 
@@ -30,6 +31,7 @@ def response_of(interaction: Json) -> LlmResponse:
     if status not in _FINISH:
         errors = interaction.get("errors") or [interaction.get("error") or {}]
         return failure(errors[0], interaction.get("id"), status)
+    tell_observers(response_id=interaction.get("id"))
     parts = [part for step in steps for part in parts_of(step)]
     candidate = Candidate.model_validate(
         {

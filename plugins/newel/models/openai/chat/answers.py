@@ -12,6 +12,7 @@ from newel.models.openai.profiles import Profile
 from newel.models.openai.reading import citation_metadata, citations_of, is_text, logprobs_of, objects, usage_of
 from newel.models.wire.answer import Answer
 from newel.models.wire.names import Names
+from newel.models.wire.observers import tell_observers
 from newel_kernel import Json, LlmResponse
 from newel_types import Blob, Citation, FinishReason, GenerateContentResponseUsageMetadata, Part
 
@@ -65,6 +66,7 @@ class Whole:
         """Take the fields of a chunk or a whole answer next to its choices; later counts replace earlier ones."""
         if is_text(event.get("model")):
             self.model = event["model"]
+        tell_observers(response_id=event.get("id"))
         usage = usage_of(event.get("usage"), "prompt_tokens", "completion_tokens")
         if usage is not None:
             self.usage = usage

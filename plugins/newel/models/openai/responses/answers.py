@@ -21,6 +21,7 @@ from newel.models.openai.responses.tool_search import NAMESPACE, SEARCH, SEARCHE
 from newel.models.openai.wrapping import Unwrapping
 from newel.models.wire.answer import Answer
 from newel.models.wire.names import Names
+from newel.models.wire.observers import tell_observers
 from newel.models.wire.service import Service
 from newel_kernel import Json, LlmResponse
 from newel_types import Blob, Citation, ExecutableCode, FinishReason, Language, Part
@@ -49,6 +50,7 @@ class Reader:
         output = body.get("output")
         if not isinstance(output, list) or not is_text(body.get("status")):
             raise self._service.malformed("not a response: it has no status, or no list of output")
+        tell_observers(response_id=body.get("id"))
         word = self._word(body)
         answer = Answer(self._service.provider)
         items = objects(output)

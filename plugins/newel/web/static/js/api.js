@@ -1,4 +1,5 @@
 /** The client of the API: one function a request. Paths come from the table of routes, so that names cannot drift. */
+import { answerOf, held } from "./held.js";
 import { ROUTES } from "./routes.js";
 
 /** Where the API is: the page may be mounted under a prefix. */
@@ -26,6 +27,11 @@ export function url(name, values, query) {
  * @param {{ body?: unknown, query?: Record<string, string | number>, signal?: AbortSignal, headers?: Record<string, string> }} [options]
  */
 export async function send(name, values, { body, query, signal, headers } = {}) {
+  if (held) {
+    const answer = answerOf(name, values, query);
+    if (answer === undefined) throw new ApiError(404, "It is not there.", "This page holds one session, and asks no server.");
+    return new Response(JSON.stringify(answer));
+  }
   const wanted = { method: ROUTES[name].method, headers: { ...headers }, signal, body: /** @type {string | undefined} */ (undefined) };
   if (body !== undefined) {
     wanted.headers["content-type"] = "application/json";

@@ -1,6 +1,7 @@
 /** The composer: write, attach, steer, stop. */
 import { html, useEffect, useRef, useSignal } from "../vendor/preact.js";
 import { size } from "./format.js";
+import { Microphone } from "./live.js";
 import { editing, questions, running, say, session, stop, user } from "./store.js";
 import { Button, Icon } from "./ui.js";
 
@@ -49,7 +50,7 @@ export function Composer() {
       onInput=${(/** @type {any} */ e) => drafts.set(id, e.target.value)}>${drafts.get(id) ?? ""}</textarea>
     ${files.value.length > 0 && html`<div class="atts">${files.value.map((one, n) => html`<span class="att"><${Icon} name="file" />${one.displayName}
       <${Button} kind="quiet" icon="x" label=${`Leave out ${one.displayName}`} onClick=${() => { files.value = files.value.filter((_, at) => at !== n); }} /></span>`)}</div>`}
-    <div class="bar"><label class="b quiet icon" title="Attach a file"><${Icon} name="clip" /><span class="sr">Attach a file</span><input type="file" multiple class="sr" onChange=${attach} /></label>
+    <div class="bar"><label class="b quiet icon" title="Attach a file"><${Icon} name="clip" /><span class="sr">Attach a file</span><input type="file" multiple class="sr" onChange=${attach} /></label><${Microphone} />
       <span class="grow"></span><span class="q hide-s as">as ${user.value}</span>
       ${running.value && html`<${Button} icon="stop" label="Stop the run" keys="Esc" onClick=${stop}>Stop<//>`}
       <${Button} kind="main" icon="send" label="Send" onClick=${write} /></div></div></div>`;

@@ -4,6 +4,9 @@ import { BASE } from "./api.js";
 import { events, session, user } from "./store.js";
 import { Failure } from "./ui.js";
 
+/** Where the module of a panel is: next to the page's own, so that it imports the same. @param {any} panel */
+const moduleOf = (panel) => new URL(`../panels/${encodeURIComponent(panel.name)}.js`, import.meta.url).href;
+
 /** Define an element that draws a component. @param {string} name @param {any} component */
 export function define(name, component) {
   if (customElements.get(name)) return;
@@ -29,7 +32,7 @@ export function PluginPanel({ panel }) {
     let gone = false;
     failed.value = null;
     const make = async () => {
-      await import(`${BASE}/web/panels/${encodeURIComponent(panel.name)}.js`);
+      await import(moduleOf(panel));
       if (!customElements.get(panel.element)) throw new Error(`its module does not define the element ${panel.element}`);
       if (gone) return;
       const element = document.createElement(panel.element);
@@ -37,7 +40,7 @@ export function PluginPanel({ panel }) {
       host.current.replaceChildren(element);
     };
     const note = (/** @type {any} */ error) => { failed.value = error; };
-    const wrong = (/** @type {ErrorEvent} */ e) => { if (e.filename.includes(`/web/panels/${encodeURIComponent(panel.name)}.js`)) note(e.error ?? new Error(e.message)); };
+    const wrong = (/** @type {ErrorEvent} */ e) => { if (e.filename === moduleOf(panel)) note(e.error ?? new Error(e.message)); };
     addEventListener("error", wrong);
     make().catch(note);
     return () => { gone = true; removeEventListener("error", wrong); };

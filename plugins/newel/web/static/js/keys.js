@@ -6,9 +6,9 @@ import { extra, PANELS } from "./panels.js";
 /** Key -> what it does, as the panel of keys shows it. @type {[string, string][]} */
 export const KEYS = [
   ["j  k", "next, previous row"], ["h  l", "fold, unfold"], ["Enter", "open"], ["/", "search this panel"],
-  ["Esc", "close a menu, then stop the run"], ["1 – 9", "panels"], ["\\", "conversation"],
-  ["g s  g q  g e  g c", "sessions, questions, evaluation, composition"],
-  ["c", "write"], ["n", "new session"], ["?", "these keys"],
+  ["Esc", "close a menu, then stop the run"], ["1 – 9", "panels"], ["[  ]", "run, call or event before, after"], ["\\", "conversation"],
+  ["g s", "sessions"], ["g q", "questions"], ["g e", "evaluation"], ["g c", "composition"],
+  ["c", "write"], ["n", "new session"], ["f", "fork here"], ["y", "copy the link"], ["z", "undo"], ["?", "these keys"],
 ];
 
 let prefix = false;
@@ -45,6 +45,13 @@ function move(step) {
   next?.click();
 }
 
+/** Press the first button in sight with this name: of the panel, else the last one of the conversation. @param {RegExp} name */
+function press(name) {
+  const all = (/** @type {string} */ where) => /** @type {HTMLButtonElement[]} */ ([...document.querySelectorAll(where.replace(/[^, ]+/g, "$& button"))]);
+  const buttons = [...all(".top"), ...all(".panel, .full"), ...all(".talk").reverse()];
+  buttons.find((one) => one.offsetParent && !one.disabled && name.test(one.title || (one.textContent ?? "")))?.click();
+}
+
 /** @type {Record<string, () => void>} */
 const ALONE = {
   j: () => move(1),
@@ -53,7 +60,12 @@ const ALONE = {
   "\\": () => { hidesTalk.value = !hidesTalk.value; },
   c: () => document.getElementById("write")?.focus(),
   n: () => go(toSession(app.value, "")),
-  "?": () => go(session.value && route.value.view === "session" ? toSession(session.value.app, session.value.id, "keys") : to("sessions")),
+  "[": () => press(/ before$/),
+  "]": () => press(/^Next /),
+  f: () => press(/everything up to here$/),
+  y: () => press(/^Copy the link/),
+  z: () => press(/^Undo$/),
+  "?": () => go(session.value && route.value.view === "session" ? toSession(session.value.app, session.value.id, "keys") : to("keys")),
 };
 /** @type {Record<string, () => void>} */
 const AFTER_G = {

@@ -56,6 +56,9 @@ export function addUsage(sum, event) {
   return sum;
 }
 
+/** Whether model calls were made, and none of them reported a token. @param {Usage} usage */
+export const isUnreported = (usage) => usage.calls > 0 && !usage.in && !usage.out;
+
 /** The usage of some events. @param {Event[]} events */
 export const usageOf = (events) => events.reduce(addUsage, noUsage());
 
@@ -112,6 +115,34 @@ export function failureText(response) {
   return typeof error === "string" ? error : error?.message ?? JSON.stringify(error);
 }
 
+/**
+ * The indices of the events that say that something failed. The first result of a call that waits for a person says
+ * only that: it is none of them.
+ * @param {Event[]} events
+ */
+export function failuresOf(events) {
+  const asks = new Map(events.flatMap(calls).filter((one) => isAsking(one.name)).map((one) => [one.args?.originalFunctionCall?.id, one.id]));
+  const answered = new Set(), failed = new Set();
+  events.forEach((event, index) => {
+    if (event.errorCode) failed.add(index);
+    for (const one of responses(event)) {
+      if (event.author === "user") answered.add(one.id);
+      else if (isFailure(one.response) && (!asks.has(one.id) || answered.has(asks.get(one.id)))) failed.add(index);
+    }
+  });
+  return failed;
+}
+
+/** What people think of answers: the id of an event -> "up" or "down"; the last rating counts. @param {Event[]} events @returns {Map<string, string>} */
+export function ratingsOf(events) {
+  const found = new Map();
+  for (const event of events) {
+    const note = event.customMetadata?.["newel.feedback"];
+    if (note) found.set(note.event_id, note.rating);
+  }
+  return found;
+}
+
 /** What kind of event it is, in a word. @param {Event} event */
 export function kindOf(event) {
   if (event.errorCode) return "error";
@@ -121,6 +152,7 @@ export function kindOf(event) {
   if (event.actions?.transferToAgent) return "transfer";
   if (responses(event).length) return event.author === "user" ? "answer" : "result";
   if (event.actions?.compaction) return "compaction";
+  if (event.customMetadata?.["newel.feedback"]) return "feedback";
   if (parts(event).some((one) => one.inlineData || one.fileData)) return "file";
   if (words(event) || parts(event).some((one) => one.thought)) return event.author === "user" ? "message" : "text";
   if (Object.keys(event.actions?.artifactDelta ?? {}).length) return "file";

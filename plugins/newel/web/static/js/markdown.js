@@ -20,6 +20,36 @@ export function markdown(text) {
   return blocks;
 }
 
+const BREAK = /\r\n?|\n/g;
+
+/**
+ * Markdown of a text that grows: blocks that have ended are kept, and only the last ones are read again.
+ * @returns {(text: string) => any[]}
+ */
+export function growingMarkdown() {
+  /** @type {any[]} */
+  const kept = [];
+  let from = 0;
+  return (text) => {
+    const lines = text.slice(from).split(BREAK);
+    /** @type {any[]} */
+    const open = [];
+    let at = 0, ended = 0;
+    while (at < lines.length) {
+      const [block, next] = blockAt(lines, at);
+      at = Math.max(next, at + 1);
+      // Where a block ends depends on two lines after it, and the text's last line may not be whole.
+      const hasEnded = !open.length && at + 2 < lines.length;
+      if (hasEnded) ended = at;
+      if (block) (hasEnded ? kept : open).push(block);
+    }
+    BREAK.lastIndex = from;
+    for (; ended > 0; ended -= 1) BREAK.test(text);
+    from = BREAK.lastIndex;
+    return [...kept, ...open];
+  };
+}
+
 /** @param {string[]} lines @param {number} at @returns {[any, number]} */
 function blockAt(lines, at) {
   const line = lines[at];

@@ -9,10 +9,11 @@ import { Failure } from "./ui.js";
 export const PANELS = [
   { name: "run", title: "Run", line: "what was called, in what order, and what it cost.", load: () => import("./panels/run.js") },
   { name: "chain", title: "Chain", line: "each step may change the request before the model sees it.", load: () => import("./panels/chain.js") },
-  { name: "events", title: "Events", line: "the session as it is stored: nothing else exists of it.", load: () => import("./panels/events.js") },
+  { name: "events", title: "Events", line: "the session as it is stored: nothing else exists of it.", load: () => { import("./reproduce.js").catch(() => {}); return import("./panels/events.js"); } },
   { name: "state", title: "State", line: "what agents and tools have noted, as of any event.", load: () => import("./panels/state.js") },
   { name: "artifacts", title: "Artifacts", line: "files of this session and of its user, in versions.", load: () => import("./panels/artifacts.js") },
   { name: "graph", title: "Graph", line: "the agents and tools, and the way that a run took through them.", load: () => import("./panels/graph.js") },
+  { name: "replay", title: "Replay", line: "what would the model have said? Change what it was asked, and ask again.", load: () => import("./panels/replay.js") },
 ];
 /** Those of plugins, after ours. */
 export const extra = signal(/** @type {any[]} */ ([]));
@@ -26,7 +27,14 @@ export const VIEWS = {
   questions: () => import("./panels/questions.js"),
   composition: () => import("./panels/composition.js"),
   evaluation: () => import("./panels/evaluation.js"),
+  keys: () => import("./panels/keys.js"),
 };
+
+/** Begin to load what an address shows, before the session is there. @param {import("./route.js").Route} at */
+export function early(at) {
+  const load = at.view === "session" ? at.session && [...PANELS, ...HIDDEN].find((one) => one.name === (at.panel || "run"))?.load : VIEWS[at.view];
+  if (load) load().catch(() => {}); // `Opened` asks again, and says what is wrong
+}
 
 /** Modules that were opened. */
 const loaded = signal(/** @type {Record<string, any>} */ ({}));

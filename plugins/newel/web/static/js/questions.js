@@ -1,13 +1,13 @@
 /** Questions as cards: what will be done, the arguments, who asks; answered once. */
 import { html, useSignal } from "../vendor/preact.js";
 import { ago, brief, duration, visible } from "./format.js";
-import { answer } from "./store.js";
+import { answer, stored } from "./store.js";
 import { Button, Icon, Note } from "./ui.js";
 
 const TITLES = /** @type {Record<string, string>} */ ({ approval: "Approval", input: "Input", credential: "Log-in", result: "Result" });
 
-/** @param {{ question: any, asked?: number, place?: any }} props */
-export function Question({ question, asked, place }) {
+/** @param {{ question: any, place?: any }} props */
+export function Question({ question, place }) {
   const sending = useSignal("");
   const wrong = useSignal(/** @type {any} */ (null));
   const give = async (/** @type {unknown} */ value, /** @type {string} */ word) => {
@@ -18,8 +18,9 @@ export function Question({ question, asked, place }) {
     sending.value = "";
     wrong.value = error;
   };
+  const asked = question.asked;
   const since = asked && (Date.now() / 1000 - asked < 86400 ? `${duration(Date.now() / 1000 - asked)} ago` : ago(asked));
-  const Body = BODIES[question.kind] ?? Result;
+  const Body = stored.value ? Waits : BODIES[question.kind] ?? Result;
   return html`<section class="card" aria-label=${`${question.author} asks for ${question.kind}`}>
     <header><${Icon} name="wait" kind="warn" /><b>${TITLES[question.kind] ?? question.kind}</b><span>${visible(question.author)} asks${since ? `, ${since}` : ""}</span>${place}</header>
     <div class="body"><${Body} question=${question} give=${give} sending=${sending.value} />
@@ -32,6 +33,11 @@ const Arguments = ({ args }) => Object.entries(args).map(([name, value]) => html
 
 /** Whether a hint is more than the specified sentence, which says nothing. @param {string} hint */
 const saysMore = (hint) => Boolean(hint) && !hint.startsWith("Please approve or reject the tool call");
+
+/** A question that cannot be answered here. @param {any} props */
+const Waits = ({ question }) => html`<div class="what">${saysMore(question.hint) ? visible(question.hint) : html`Run <code>${visible(question.name)}</code>`}</div>
+  <dl class="dl"><dt>tool</dt><dd><code>${visible(question.name)}</code></dd><${Arguments} args=${question.args} /></dl>
+  <p class="q2 small">It waits for an answer, which this page cannot give: it only reads.</p>`;
 
 /** @param {any} props */
 const Approval = ({ question, give, sending }) => html`

@@ -1,36 +1,46 @@
 /** What the page knows: signals, and the actions that change them. */
 import { batch, computed, effect, signal } from "../vendor/preact.js";
+import { first, held } from "./held.js";
 import { ApiError, frames, get, send } from "./api.js";
-import { modelCallsOf, resultsOf, turnsOf, usageOf } from "./log.js";
-import { go, route, toSession } from "./route.js";
+import { modelCallsOf, ratingsOf, resultsOf, turnsOf, usageOf } from "./log.js";
+import { chosen, go, route, toSession, user, USER } from "./route.js";
 
 /** @param {string} key @param {string} otherwise */
 const kept = (key, otherwise) => { try { return localStorage.getItem(`newel.${key}`) ?? otherwise; } catch { return otherwise; } };
 /** @param {string} key @param {string} value */
 export const keep = (key, value) => { try { localStorage.setItem(`newel.${key}`, value); } catch { /* storage is off */ } };
 
-export const user = signal(kept("user", "user"));
+export { user };
 export const theme = signal(document.documentElement.dataset.theme ?? "light");
 export const singleKeys = signal(kept("keys", "on") === "on");
 export const hidesTalk = signal(false);
 export const drawer = signal(false);
 
-export const apps = signal(/** @type {{ apps: any[], failed: any[] } | null} */ (null));
+export const apps = signal(/** @type {{ apps: any[], failed: any[], stored?: { place: string, artifacts: boolean, held?: boolean, note?: string | null } | null } | null} */ (null));
+/** Where the stored sessions come from that are only shown; else agents are served. */
+export const stored = computed(() => apps.value?.stored ?? null);
+/** Who has sessions, of which app; asked only for stored sessions. */
+export const owners = signal(/** @type {any[]} */ ([]));
 export const connection = signal(/** @type {"live" | "lost"} */ ("live"));
 export const problem = signal(/** @type {any} */ (null));
 export const summaries = signal(/** @type {{ total: number, sessions: any[] } | null} */ (null));
 export const questions = signal(/** @type {any[]} */ ([]));
 
-export const app = computed(() => route.value.app || lastApp.value || apps.value?.apps[0]?.name || "");
+export const app = computed(() => {
+  const names = apps.value ? [...apps.value.apps, ...apps.value.failed].map((one) => one.name) : null;
+  return route.value.app || (!names || names.includes(lastApp.value) ? lastApp.value : "") || names?.[0] || "";
+});
 const lastApp = signal(kept("app", ""));
 
-/** The open session: its events so far, and what streams. */
-export const session = signal(/** @type {{ id: string, app: string, state: Record<string, any>, events: any[] } | null} */ (null));
+/** The open session: its events so far, and what streams. The first `unread` events are not fetched yet: `UNREAD` stands for them. */
+export const session = signal(/** @type {{ id: string, app: string, user: string, state: Record<string, any>, events: any[], unread: number } | null} */ (null));
 export const missing = signal(/** @type {any} */ (null));
 export const events = computed(() => session.value?.events ?? []);
+export const unread = computed(() => session.value?.unread ?? 0);
 export const turns = computed(() => turnsOf(events.value));
 export const modelCalls = computed(() => modelCallsOf(events.value));
 export const results = computed(() => resultsOf(events.value));
+export const ratings = computed(() => ratingsOf(events.value));
 export const usage = computed(() => usageOf(events.value));
 export const spans = signal(/** @type {any[]} */ ([]));
 export const explained = signal(/** @type {any[]} */ ([]));
@@ -44,7 +54,7 @@ export const editing = signal(/** @type {number | null} */ (null));
 /** What is marked in the conversation and in the panel: the index of an event. */
 export const selection = signal(/** @type {number | null} */ (null));
 
-const here = () => ({ app_name: session.value?.app ?? app.value, user_id: user.value, session_id: session.value?.id ?? "" });
+const here = () => ({ app_name: session.value?.app ?? app.value, user_id: session.value?.user ?? user.value, session_id: session.value?.id ?? "" });
 
 /** @param {Promise<any>} promise */
 async function noted(promise) {
@@ -61,7 +71,20 @@ async function noted(promise) {
 
 export async function loadApps() {
   const found = await noted(get("list_apps", {}, { query: { detailed: "true" } }));
-  if (found) apps.value = found;
+  if (found) {
+    if (found.stored) await loadOwners();
+    apps.value = found;
+  }
+}
+
+/** Whose sessions are stored. Without a user in the address, those that were changed last are shown. */
+export async function loadOwners() {
+  const found = await noted(get("list_session_owners", {}));
+  if (!found) return;
+  owners.value = found;
+  const own = found.filter((/** @type {any} */ one) => one.appName === (route.value.app || lastApp.value));
+  const latest = [...(own.length ? own : found)].sort((a, b) => b.lastUpdateTime - a.lastUpdateTime)[0];
+  batch(() => { chosen.value = latest?.userId ?? USER; if (!own.length && latest) lastApp.value = latest.appName; });
 }
 
 export async function loadSummaries() {
@@ -78,16 +101,57 @@ export async function loadQuestions() {
 
 /** @param {string} name @param {string} id */
 export async function openSession(name, id) {
-  if (session.value?.id === id && session.value.app === name) return;
-  batch(() => { session.value = null; missing.value = null; spans.value = []; explained.value = []; streaming.value = {}; runs.value = []; selection.value = null; editing.value = null; sendError.value = null; });
+  const owner = user.value;
+  if (session.value?.id === id && session.value.app === name && session.value.user === owner) return;
+  const isAsked = () => route.value.session === id && user.value === owner;
+  recorded.clear();
+  batch(() => { session.value = null; missing.value = null; spans.value = []; explained.value = []; known.value = new Set(); streaming.value = {}; runs.value = []; selection.value = null; editing.value = null; sendError.value = null; });
   try {
-    const found = await get("get_session", { app_name: name, user_id: user.value, session_id: id });
-    if (route.value.session !== id) return;
-    session.value = { id, app: name, state: found.state, events: found.events };
-    lastApp.value = name;
-    keep("app", name);
-    refreshSoon();
-  } catch (error) { missing.value = error; }
+    const page = await get("list_events", { app_name: name, user_id: owner, session_id: id }, { query: { last: FIRST_PAGE } });
+    if (!isAsked()) return;
+    session.value = { id, app: name, user: owner, state: page.state, events: [...Array(page.after).fill(UNREAD), ...page.events], unread: page.after };
+  } catch (error) { if (isAsked()) missing.value = error; }
+  refreshSoon();
+  readEarlier();
+}
+
+/** What stands for an event that is not fetched yet. */
+const UNREAD = Object.freeze({});
+/** How many events a session opens with, and how many each request for earlier ones brings. */
+const FIRST_PAGE = 200, PAGE = 2000;
+/** The milliseconds between two drawings of a session whose earlier events arrive. */
+const DRAWN_EACH = 500;
+/** The session whose earlier events are being fetched. */
+let reading = "";
+
+/** Once the page has nothing else to do. */
+const idle = () => new Promise((done) => { if ("requestIdleCallback" in globalThis) requestIdleCallback(done, { timeout: 500 }); else setTimeout(done, 50); });
+
+/** Fetch the events before those that are here, the latest first. */
+async function readEarlier() {
+  const at = session.value;
+  if (!at?.unread || reading === at.id) return;
+  reading = at.id;
+  while (await readPages(at.id)) ;
+  if (reading === at.id) reading = "";
+}
+
+/** Fetch pages until they are worth a drawing. Whether more are to come; after a failure, the next beat asks again. @param {string} id */
+async function readPages(id) {
+  const began = performance.now(), end = unread.value, place = here();
+  let first = end, found = /** @type {any[]} */ ([]);
+  do {
+    await idle();
+    const after = Math.max(0, first - PAGE);
+    const page = await noted(get("list_events", place, { query: { after, limit: first - after } }));
+    if (page?.events.length !== first - after) return false;
+    found = [...page.events, ...found];
+    first = after;
+  } while (first > 0 && performance.now() - began < DRAWN_EACH);
+  const at = session.value;
+  if (at?.id !== id || at.unread !== end) return false; // another one was opened
+  session.value = { ...at, events: [...at.events.slice(0, first), ...found, ...at.events.slice(end)], unread: first };
+  return first > 0;
 }
 
 /** Fetch what was stored since, whoever stored it. */
@@ -119,23 +183,59 @@ function add(added, from, state) {
   refreshSoon();
 }
 
+/** The invocations whose recordings are here or on their way, the last one asked for last; each holds whole requests. */
+const recorded = /** @type {Set<string>} */ (new Set());
+const MOST_RECORDED = 3;
+
+/** Have the recordings of these invocations fetched. Whether they are here. @param {...(string | undefined)} invocations */
+export function hasRecordings(...invocations) {
+  const wanted = invocations.filter((one) => one !== undefined);
+  const missing = wanted.filter((one) => !recorded.has(one));
+  const place = here();
+  for (const one of wanted) { recorded.delete(one); recorded.add(one); }
+  for (const one of missing) fetchRecordings(place, one);
+  return wanted.every((one) => known.value.has(one));
+}
+const known = signal(/** @type {Set<string>} */ (new Set()));
+
+/** @param {any} place @param {string} invocation */
+async function fetchRecordings(place, invocation) {
+  const found = await noted(get("list_model_calls", place, { query: { invocation_id: invocation } })) ?? [];
+  if (session.value?.id !== place.session_id || !recorded.has(invocation)) return;
+  const gone = [...recorded].slice(0, -MOST_RECORDED);
+  for (const one of gone) recorded.delete(one);
+  batch(() => {
+    explained.value = [...explained.value.filter((one) => one.invocation_id !== invocation && recorded.has(one.invocation_id)), ...found];
+    known.value = new Set([...known.value, invocation].filter((one) => recorded.has(one)));
+  });
+}
+
+/** Fetch again what the last run may have added to. @param {any} place */
+async function again(place) {
+  const last = turns.value[turns.value.length - 1]?.id;
+  if (last !== undefined && recorded.has(last)) await fetchRecordings(place, last);
+}
+
 let timer = 0;
 /** Fetch what hangs on the events, once they are quiet. */
 function refreshSoon() {
   clearTimeout(timer);
   timer = setTimeout(async () => {
     const at = session.value;
-    if (!at) return;
-    const place = here();
-    const [traced, calls] = await Promise.all([
-      noted(get("trace_of_session", place, { query: { user_id: user.value } })),
-      noted(get("list_model_calls", place)),
-    ]);
-    if (session.value?.id !== at.id) return;
-    batch(() => { if (traced) spans.value = traced; if (calls) explained.value = calls; });
+    if (at) await loadSpans(at.id);
     loadSummaries();
     loadQuestions();
   }, 150);
+}
+
+/** @param {string} id */
+async function loadSpans(id) {
+  const place = here();
+  const [traced] = await Promise.all([
+    noted(get("trace_of_session", place, { query: { user_id: user.value, texts: "false" } })),
+    again(place),
+  ]);
+  if (traced && session.value?.id === id) spans.value = traced;
 }
 
 /** Chunks of a stream, gathered for a frame of the screen. */
@@ -158,6 +258,8 @@ function gather(event) {
 
 /** A session of its own for the first message. @returns {Promise<string | null>} */
 export async function newSession() {
+  if (!app.value) await loadApps(); // somebody writes faster than the list of agents comes
+  if (!app.value) return null;
   const made = await noted(get("create_session", { app_name: app.value, user_id: user.value }, { body: {} }));
   if (!made) return null;
   go(toSession(app.value, made.id));
@@ -205,6 +307,13 @@ async function follow(response) {
   }
 }
 
+/** An event of a live run. @param {any} event @param {string} id */
+export function hear(event, id) {
+  if (session.value?.id !== id) return;
+  if (event.partial) gather(event);
+  else catchUpSoon();
+}
+
 let soon = 0;
 function catchUpSoon() {
   clearTimeout(soon);
@@ -242,24 +351,46 @@ export async function changeState(delta) {
   return Boolean(changed);
 }
 
-/** A new session with the first events of this one. @param {number} count */
-export async function fork(count) {
-  const at = session.value;
-  if (!at) return false;
-  const own = at.events.slice(0, count);
-  const title = { displayName: `Fork of “${titleOf(at)}”` };
-  const body = { state: { __session_metadata__: title }, events: own };
-  const made = await noted(get("create_session", { app_name: at.app, user_id: user.value }, { body }));
-  if (!made) return false;
-  go(toSession(at.app, made.id));
-  await openSession(at.app, made.id);
-  return true;
+/** Say what one thinks of an answer; the same again takes it back. @param {string} event @param {"up" | "down"} rating */
+export async function rate(event, rating) {
+  const same = ratings.value.get(event) === rating;
+  await noted(send("rate_event", { ...here(), event_id: event }, { body: { rating: same ? null : rating } }));
+  await catchUp();
 }
 
-/** @param {{ events: any[], state: Record<string, any> } | null} one */
+/** A new session with the first events of this one, their state and their files. @param {number} count */
+export const fork = (count) => forkWith(count);
+
+/** The same, with an event after them; its id. @param {number} count @param {any} [event] @returns {Promise<string | null>} */
+export async function forkWith(count, event) {
+  const at = session.value;
+  if (!at) return null;
+  const title = { displayName: `Fork of “${titleOf(at)}”` };
+  const body = { forkOf: { sessionId: at.id, events: count }, state: { __session_metadata__: title }, events: event ? [event] : [] };
+  const made = await noted(get("create_session", { app_name: at.app, user_id: user.value }, { body }));
+  if (!made) return null;
+  go(toSession(at.app, made.id));
+  await openSession(at.app, made.id);
+  return made.id;
+}
+
+/** Give the session another title: an event, as each change of the state. @param {string} title */
+export const rename = (title) => changeState({ __session_metadata__: { ...session.value?.state.__session_metadata__, displayName: title } });
+
+/** Take in an exported session; throws what is wrong with it. @param {string} text */
+export async function importSession(text) {
+  let body;
+  try { body = JSON.parse(text); } catch (error) { throw new ApiError(422, "This is not JSON.", /** @type {any} */ (error).message); }
+  const made = await get("import_session", { app_name: app.value, user_id: user.value }, { body });
+  await loadSummaries();
+  return made;
+}
+
+/** @param {{ events: any[], state: Record<string, any>, unread?: number } | null} one */
 export function titleOf(one) {
   const named = one?.state?.__session_metadata__?.displayName;
   if (named) return named;
+  if (one?.unread) return "…"; // the first message is not fetched yet
   for (const event of one?.events ?? []) {
     if (event.author !== "user") continue;
     const text = (event.content?.parts ?? []).map((/** @type {any} */ part) => part.text ?? "").join(" ").trim();
@@ -281,24 +412,30 @@ export async function deleteSession(id) {
 export async function restoreSession(whole) {
   const place = { app_name: whole.appName, user_id: whole.userId, session_id: whole.id };
   const shared = Object.fromEntries(Object.entries(whole.state).filter(([key]) => !/^(app|user|temp):/.test(key)));
-  await noted(send("create_session", place, { body: { state: whole.events.length ? {} : shared, events: whole.events, sessionId: whole.id } }));
+  await noted(send("create_session", place, { body: { state: shared, events: whole.events, sessionId: whole.id } }));
   await loadSummaries();
 }
 
 /** Begin: what never ends while the page is open. */
 export function begin() {
+  if (held && !route.value.session) go(first(), true);
   loadApps();
-  effect(() => { if (app.value && user.value) { loadSummaries(); loadQuestions(); } });
+  // A session that is opened comes first: with it, the lists are fetched.
+  effect(() => { if (app.value && user.value && !(route.value.view === "session" && route.value.session)) { loadSummaries(); loadQuestions(); } });
   effect(() => {
     const at = route.value;
+    if (at.view === "session" && at.app) { lastApp.value = at.app; keep("app", at.app); }
     if (at.view === "session" && at.session) openSession(at.app, at.session);
     else if (at.view === "session" || at.view === "home") batch(() => { session.value = null; missing.value = null; runs.value = []; streaming.value = {}; });
   });
+  if (held) return;
   let beat = 0;
   setInterval(() => {
     if (document.hidden) return;
     beat += 1;
     if (session.value) catchUp();
+    if (unread.value) readEarlier();
+    if (stored.value && beat % 5 === 0) loadOwners();
     if (!apps.value || connection.value === "lost") loadApps();
     if (route.value.view === "questions" || beat % 5 === 0) loadQuestions();
     if (beat % 5 === 0) loadSummaries();

@@ -3,17 +3,17 @@ import { html, useLayoutEffect, useRef, useSignal } from "../vendor/preact.js";
 import { Composer } from "./composer.js";
 import { argumentLine, count, duration, plural, size, visible } from "./format.js";
 import { failureText, isAsking, isFailure, parts, words } from "./log.js";
-import { markdown } from "./markdown.js";
+import { growingMarkdown, markdown } from "./markdown.js";
 import { Question } from "./questions.js";
 import { toSession } from "./route.js";
-import { app, editing, events, fork, questions, results, running, selection, sendError, session, streaming, turns, user } from "./store.js";
+import { app, editing, events, fork, questions, rate, ratings, results, running, selection, sendError, session, stored, streaming, turns, unread, user } from "./store.js";
 import { Button, Empty, Failure, Fold, Icon, Money, Note, Status, Time } from "./ui.js";
 
 /** How near to the end a reader follows the stream. */
 const NEAR = 40;
 const MOST = 4000;
-/** How many runs, and entries of a run, are drawn before somebody asks for more. */
-const RUNS = 30, ENTRIES = 200;
+/** How many entries are drawn before somebody asks for more, and in how many runs. */
+const ENTRIES = 120, RUNS = 30;
 
 export function Talk() {
   const list = useRef(/** @type {HTMLElement | null} */ (null));
@@ -21,7 +21,6 @@ export function Talk() {
   const behind = useSignal(0);
   const seen = useRef(0);
   const total = events.value.length;
-  const flows = streaming.value;
   const id = session.value?.id;
   const known = useRef(/** @type {string | undefined} */ (undefined));
   useLayoutEffect(() => {
@@ -30,34 +29,55 @@ export function Talk() {
     if (known.current !== id) { known.current = id; follows.value = true; }
     if (follows.value) { node.scrollTop = node.scrollHeight; seen.current = total; behind.value = 0; }
     else behind.value = Math.max(0, total - seen.current);
-  }, [total, flows, id, questions.value, running.value]);
+  }, [total, id, questions.value, running.value, unread.value]);
   const scrolled = (/** @type {any} */ e) => {
     const node = e.currentTarget;
     follows.value = node.scrollHeight - node.scrollTop - node.clientHeight < NEAR;
     if (follows.value) { seen.current = total; behind.value = 0; }
   };
   const down = () => { follows.value = true; if (list.current) list.current.scrollTop = list.current.scrollHeight; };
-  const earlier = useSignal(RUNS);
-  const shown = turns.value.slice(-earlier.value);
+  const follow = () => { if (follows.value && list.current) list.current.scrollTop = list.current.scrollHeight; };
+  const pages = useSignal(1);
+  const shown = latest(turns.value, pages.value);
   const hidden = turns.value.length - shown.length;
   return html`<main class="talk" aria-label="Conversation">
     <div class="scroll" tabindex="0" ref=${list} onScroll=${scrolled}>
-      ${hidden > 0 && html`<div class="pad"><${Button} onClick=${() => { earlier.value += 3 * RUNS; }}>${plural(hidden, "earlier run")}<//></div>`}
-      ${!shown.length && html`<${Empty} title=${`Talk with ${app.value}`}>Write below. Each answer shows what was called for it, and what it cost.<//>`}
+      ${hidden > 0 && !unread.value && html`<div class="pad"><${Button} onClick=${() => { pages.value += 2; }}>${plural(hidden, "earlier run")}<//></div>`}
+      ${!shown.length && stored.value && session.value && html`<${Empty} title="Nothing was said">The session has no message.<//>`}
+      ${!shown.length && !stored.value && html`<${Empty} title=${`Talk with ${app.value}`}>Write below. Each answer shows what was called for it, and what it cost.<//>`}
       ${shown.map((turn) => html`<${Turn} key=${turn.id} turn=${turn} last=${turn === shown[shown.length - 1]} />`)}
-      ${Object.entries(flows).map(([author, one]) => html`<${Flow} key=${author} author=${author} ...${one} />`)}
+      <${Flows} drawn=${follow} />
       ${sendError.value && html`<${Failure} error=${sendError.value} />`}
     </div>
     ${behind.value > 0 && html`<button type="button" class="b later" onClick=${down}>${plural(behind.value, "new event")} ↓</button>`}
     <div class="sr" aria-live="polite">${running.value ? "The agent is at work." : ""}</div>
-    <${Composer} />
+    ${!stored.value && html`<${Composer} />`}
   </main>`;
 }
 
+/** The last turns that are drawn. @param {import("./log.js").Turn[]} all @param {number} pages */
+function latest(all, pages) {
+  let first = all.length, entries = 0;
+  while (first > 0 && all.length - first < pages * RUNS && entries < pages * ENTRIES) entries += all[--first].entries.length;
+  return all.slice(first);
+}
+
+/** All that streams, by itself: a chunk draws nothing else of the conversation. @param {{ drawn: () => void }} props */
+function Flows({ drawn }) {
+  const flows = streaming.value;
+  useLayoutEffect(drawn, [flows]);
+  return html`${Object.entries(flows).map(([author, one]) => html`<${Flow} key=${author} author=${author} ...${one} />`)}`;
+}
+
 /** What streams. @param {{ author: string, text: string, thought: string }} props */
-const Flow = ({ author, text, thought }) => html`<article class="turn"><div class="who"><b>${author}</b></div>
-  ${thought && !text && html`<p class="q2">Thinking: ${thought.slice(-200)}</p>`}
-  <div class="prose">${markdown(text)}<span class="caret" aria-hidden="true">▍</span></div></article>`;
+function Flow({ author, text, thought }) {
+  const drawn = useRef({ length: 0, draw: growingMarkdown() });
+  if (text.length < drawn.current.length) drawn.current.draw = growingMarkdown(); // another answer
+  drawn.current.length = text.length;
+  return html`<article class="turn"><div class="who"><b>${author}</b></div>
+    ${thought && !text && html`<p class="q2">Thinking: ${thought.slice(-200)}</p>`}
+    <div class="prose">${drawn.current.draw(text)}<span class="caret" aria-hidden="true">▍</span></div></article>`;
+}
 
 /** @param {{ turn: import("./log.js").Turn, last: boolean }} props */
 function Turn({ turn, last }) {
@@ -74,12 +94,9 @@ function Turn({ turn, last }) {
   });
   const waiting = questions.value.filter((one) => one.sessionId === session.value?.id && one.invocationId === turn.id);
   return html`<article class=${`turn ${chosen ? "is-linked" : ""}`}>${drawn.length < turn.entries.length && html`<${Button} onClick=${() => { whole.value = true; }}>${plural(turn.entries.length - drawn.length, "earlier event")}<//>`}${shown}
-    ${waiting.map((one) => html`<${Question} key=${one.id} question=${one} asked=${askedAt(turn, one.id)} />`)}
+    ${waiting.map((one) => html`<${Question} key=${one.id} question=${one} />`)}
     <${Sum} turn=${turn} last=${last} /></article>`;
 }
-
-/** When a question was asked. @param {import("./log.js").Turn} turn @param {string} id */
-const askedAt = (turn, id) => turn.entries.find((one) => parts(one.event).some((part) => part.functionCall?.id === id))?.event.timestamp ?? turn.ended;
 
 /** @param {{ event: any }} props */
 const Who = ({ event }) => html`<div class="who"><b>${event.author === "user" ? user.value : event.author}</b><${Time} at=${event.timestamp} /></div>`;
@@ -147,14 +164,25 @@ function Tool({ call, entry }) {
     ${failed && html`<div class="line bad"><span class="cut">${visible(failureText(result.response))}</span></div>`}`;
 }
 
+/** What one thinks of the last answer of a run. @param {{ turn: import("./log.js").Turn }} props */
+function Thumbs({ turn }) {
+  const answer = turn.entries.filter((one) => one.event.author !== "user" && words(one.event)).pop()?.event.id;
+  if (!answer) return null;
+  const is = ratings.value.get(answer);
+  const thumb = (/** @type {"up" | "down"} */ rating, /** @type {string} */ icon, /** @type {string} */ label) =>
+    html`<${Button} kind=${`quiet ${is === rating ? "is-on" : ""}`} icon=${icon} label=${label} aria-pressed=${String(is === rating)} onClick=${() => rate(answer, rating)} />`;
+  return html`${thumb("up", "up", "A good answer")}${thumb("down", "dn", "A bad answer")}`;
+}
+
 /** @param {{ turn: import("./log.js").Turn, last: boolean }} props */
 function Sum({ turn, last }) {
+  if (unread.value) return html`<div class="sum"></div>`; // its number, and whether it is whole, show with the earlier events
   const models = turn.usage.calls;
   const end = turn.entries[turn.entries.length - 1].index + 1;
   const said = turn.entries.find((one) => one.event.author === "user" && words(one.event))?.index;
   return html`<div class="sum"><a class="q" href=${toSession(session.value?.app ?? "", session.value?.id ?? "", "run", turn.number)}>Run ${turn.number}</a>
     ${models > 0 && html`<span class="hide-m">${plural(models, "model call")}</span>`}${turn.tools > 0 && html`<span class="hide-m">${plural(turn.tools, "tool call")}</span>`}
     <span>${duration(turn.ended - turn.began)}</span>${models > 0 && html`<${Money} value=${turn.usage.cost} incomplete=${turn.usage.incomplete && turn.usage.cost != null} />`}
-    <span class="grow"></span>${said !== undefined && !running.value && html`<${Button} kind="quiet" icon="edit" label="Write this message again, in a session of its own" onClick=${() => { editing.value = said; }}>Edit<//>`}
-    ${!(last && running.value) && html`<${Button} kind="quiet" icon="fork" label="A new session with everything up to here" onClick=${() => fork(end)}>Fork<//>`}</div>`;
+    <span class="grow"></span>${!stored.value && html`<${Thumbs} turn=${turn} />`}${!stored.value && said !== undefined && !running.value && html`<${Button} kind="quiet" icon="edit" label="Edit: write this message again, in a session of its own" onClick=${() => { editing.value = said; }} />`}
+    ${!stored.value && !(last && running.value) && html`<${Button} kind="quiet" icon="fork" label="Fork: a new session with everything up to here" onClick=${() => fork(end)} />`}</div>`;
 }

@@ -1,5 +1,5 @@
 /** Parts: what every panel is made of. Pure functions of their properties. */
-import { html, useState } from "../vendor/preact.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor/preact.js";
 import { ICONS } from "./icons.js";
 import { clock, iso, money, shortId } from "./format.js";
 
@@ -34,10 +34,10 @@ export const Seg = ({ label, options, chosen }) => html`<div class="seg" role="t
 export const Chip = ({ on, children, onClick, kind = "" }) =>
   html`<button type="button" class=${`chip ${kind}`} aria-pressed=${String(on)} onClick=${onClick}>${children}</button>`;
 
-/** A field with a magnifying glass. @param {{ label: string, value: string, onInput: (text: string) => void, keys?: string, id?: string }} props */
-export const Search = ({ label, value, onInput, keys, id }) => html`<label class="f grow"><${Icon} name="search" />
+/** A field with a magnifying glass. The key goes to the first one of a panel. @param {{ label: string, value: string, onInput: (text: string) => void, id?: string }} props */
+export const Search = ({ label, value, onInput, id }) => html`<label class="f grow"><${Icon} name="search" />
   <input id=${id} type="search" aria-label=${label} placeholder=${label} value=${value} onInput=${(/** @type {any} */ e) => onInput(e.target.value)} />
-  ${keys && html`<span class="key" aria-hidden="true">${keys}</span>`}</label>`;
+  <span class="key" aria-hidden="true">/</span></label>`;
 
 const STATUS = /** @type {Record<string, [string, string]>} */ ({
   failed: ["x", "bad"], asks: ["wait", "warn"], done: ["ok", "ok"], running: ["go", "acc"], waits: ["wait", "warn"], retried: ["retry", "ok"],
@@ -80,24 +80,46 @@ export const Failure = ({ error, retry }) => html`<${Note} kind="bad" icon="x" a
 /** A list of JSON, folded below a depth. @param {{ value: unknown }} props */
 export const Json = ({ value }) => html`<pre tabindex="0" class="json">${JSON.stringify(value, null, 2)}</pre>`;
 
-/** A table's long list: only the rows in sight exist. @param {{ rows: any[], height: number, render: (row: any, index: number) => any, label: string, columns: any, head: any, selected?: number }} props */
-export function Rows({ rows, height, render, label, columns, head, selected = -1 }) {
-  const [top, setTop] = useState(0);
-  const [room, setRoom] = useState(900);
-  const first = rows.length > 100 ? Math.max(0, Math.floor(top / height) - 10) : 0;
-  const last = rows.length > 100 ? Math.min(rows.length, first + Math.ceil(room / height) + 24) : rows.length;
-  const scroll = (/** @type {any} */ e) => { setTop(e.currentTarget.scrollTop); setRoom(e.currentTarget.clientHeight); };
-  /** @param {any} node */
-  const seen = (node) => {
-    if (!node || selected < 0 || node.dataset.seen === String(selected)) return;
-    node.dataset.seen = String(selected);
-    const at = selected * height;
-    if (at < node.scrollTop || at > node.scrollTop + node.clientHeight - 2 * height) node.scrollTop = Math.max(0, at - node.clientHeight / 2);
+/** How many rows come and go at once, and how many are drawn beyond those in sight. */
+const STEP = 12;
+
+/**
+ * A table's long list: only the rows in sight exist. They come and go in steps, once a frame, and a row that stays is
+ * not drawn again: `render` is asked once for a row, until `version` (what rows depend on besides themselves) changes.
+ * @param {{ rows: any[], height: number, render: (row: any, index: number) => any, version: string, label: string, columns: any, head: any, selected?: number }} props
+ */
+export function Rows({ rows, height, render, version, label, columns, head, selected = -1 }) {
+  const [step, setStep] = useState(() => Math.max(0, Math.floor(selected / STEP) - 1));
+  const view = useRef({ node: /** @type {any} */ (null), room: 900, frame: 0, seen: "", version: "", drawn: new Map() });
+  const at = view.current;
+  if (at.version !== version) { at.version = version; at.drawn = new Map(); }
+  const long = rows.length > 100;
+  const first = long ? Math.min(Math.max(0, step - 1) * STEP, Math.max(0, rows.length - STEP)) : 0;
+  const last = long ? Math.min(rows.length, (step + 2) * STEP + Math.ceil(at.room / height)) : rows.length;
+  const scroll = () => {
+    at.frame ||= requestAnimationFrame(() => {
+      at.frame = 0;
+      if (at.node) setStep(Math.floor(at.node.scrollTop / height / STEP));
+    });
   };
-  return html`<div class="scroll" tabindex="0" onScroll=${scroll} ref=${seen}>
+  useEffect(() => {
+    const sizes = new ResizeObserver(([one]) => { at.room = one.contentRect.height; });
+    sizes.observe(at.node);
+    return () => { sizes.disconnect(); cancelAnimationFrame(at.frame); };
+  }, []);
+  useLayoutEffect(() => {
+    if (selected < 0 || at.seen === String(selected)) return;
+    at.seen = String(selected);
+    const place = selected * height, { scrollTop, clientHeight } = at.node;
+    if (place < scrollTop || place > scrollTop + clientHeight - 2 * height) at.node.scrollTop = Math.max(0, place - clientHeight / 2);
+  }, [selected]);
+  const drawn = new Map();
+  for (let n = first; n < last; n += 1) drawn.set(rows[n].index ?? n, at.drawn.get(rows[n].index ?? n) ?? render(rows[n], n));
+  at.drawn = drawn;
+  return html`<div class="scroll rows" tabindex="0" onScroll=${scroll} ref=${(/** @type {any} */ node) => { at.node = node; }}>
     <table role="grid" aria-label=${label} aria-rowcount=${rows.length}><colgroup>${columns}</colgroup><thead>${head}</thead><tbody>
-      ${first > 0 && html`<tr aria-hidden="true"><td class="gap" style=${`height:${first * height}px`}></td></tr>`}
-      ${rows.slice(first, last).map((row, n) => render(row, first + n))}
-      ${last < rows.length && html`<tr aria-hidden="true"><td class="gap" style=${`height:${(rows.length - last) * height}px`}></td></tr>`}
+      ${first > 0 && html`<tr key="before" aria-hidden="true"><td class="gap" style=${`height:${first * height}px`}></td></tr>`}
+      ${[...drawn.values()]}
+      ${last < rows.length && html`<tr key="after" aria-hidden="true"><td class="gap" style=${`height:${(rows.length - last) * height}px`}></td></tr>`}
     </tbody></table></div>`;
 }

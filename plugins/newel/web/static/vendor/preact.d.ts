@@ -13,7 +13,7 @@ export function useEffect(run: () => void | (() => void), inputs?: unknown[]): v
 export function useLayoutEffect(run: () => void | (() => void), inputs?: unknown[]): void;
 export function useMemo<T>(make: () => T, inputs: unknown[]): T;
 export function useRef<T>(value: T): { current: T };
-export function useState<T>(value: T): [T, (value: T) => void];
+export function useState<T>(value: T | (() => T)): [T, (value: T) => void];
 export function html(strings: TemplateStringsArray, ...values: any[]): any;
 export function h(type: any, props: any, ...children: any[]): any;
 export function render(element: any, place: Element): void;

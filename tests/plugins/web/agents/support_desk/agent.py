@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any
 
 from newel import Agent, Context, tool
@@ -126,6 +129,38 @@ def greet(name: str) -> str:
 """
 
 
+def marked(number: int) -> str:
+    """A chunk of an answer with headings, lists, code and paragraphs."""
+    head = {0: "\n\n## Part\n\n", 1: "\n\n- **one** ", 2: "\n- `two` ", 3: "\n\n```python\nx = 1  # ", 4: "\n```\n\n"}
+    return f"{head[number // 10 % 5] if number % 10 == 0 else ''}chunk {number} "
+
+
+#: Chunks a second of the answer in Markdown.
+PACE = 500
+
+
+class PacedModel(ScriptedModel):
+    """Streams the answer in Markdown at its pace, others at once; after a chunk that is late, the next ones hurry."""
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Play the next step."""
+        is_paced = "markdown" in last(llm_request)[0].lower()
+        began, count = time.monotonic(), 0
+        async with aclosing(super().generate_content_async(llm_request, stream)) as responses:
+            async for response in responses:
+                if is_paced and response.partial:
+                    count += 1
+                    await asyncio.sleep(max(0, began + count / PACE - time.monotonic()))
+                yield response
+
+
+def fast(is_marked: bool) -> dict[str, Any]:
+    """A long answer: at once, or in Markdown at a pace."""
+    return {"chunks": [marked(n) if is_marked else f"chunk {n} " for n in range(2_000)]}
+
+
 def desk(request: LlmRequest) -> Any:
     """What the support desk answers."""
     words, results = last(request)
@@ -148,8 +183,10 @@ def desk(request: LlmRequest) -> Any:
         return answer(request, thought, call("find_order", number=number), thoughts=40)
     if "fail" in lower:
         return LlmResponse(error_code="RESOURCE_EXHAUSTED", error_message="the quota of the model is used up")
+    if "fast" in lower:
+        return fast("markdown" in lower)
     if "slow" in lower:
-        return {"chunks": [f"word {n} " for n in range(200)], "delay": 0.05}
+        return {"chunks": [f"word {n} " for n in range(200)], "hang": True}
     return [answer(request, LONG)]
 
 
@@ -175,7 +212,7 @@ refunds = Agent(
 root_agent = Agent(
     name="support_desk",
     description="The front desk of a shop.",
-    model=ScriptedModel([desk] * 10_000),
+    model=PacedModel([desk] * 10_000),
     instruction="You are the front desk of a shop.\nAsk for the number on the bill if an order is not found.",
     tools=[find_order, write_bill],
     sub_agents=[refunds],

@@ -4,7 +4,7 @@ import { get } from "../api.js";
 import { clock, size, visible } from "../format.js";
 import { markdown } from "../markdown.js";
 import { go, route, toSession } from "../route.js";
-import { events, session, user } from "../store.js";
+import { events, session, stored, user } from "../store.js";
 import { Empty, Failure, Icon, Seg } from "../ui.js";
 
 const PICTURES = /^image\/(png|jpeg|gif|webp|avif)$/;
@@ -29,6 +29,7 @@ export default function Artifacts() {
   }, [at?.id, name, wanted, events.value.length]);
   if (failed.value) return html`<${Failure} error=${failed.value} />`;
   if (!at || !names.value) return null;
+  if (!names.value.length && stored.value && !stored.value.artifacts) return html`<${Empty} title="Files are kept elsewhere">A store of sessions holds no files. Name their store, too: <code>--artifacts file:///FOLDER</code>.<//>`;
   if (!names.value.length) return html`<${Empty} title="No file yet">Files that are attached, or that tools save, appear here: <code>await tool_context.save_artifact(name, part)</code>.<//>`;
   const version = String(wanted || (versions.value[versions.value.length - 1]?.version ?? ""));
   const link = (/** @type {(string | number)[]} */ ...rest) => toSession(at.app, at.id, "artifacts", ...rest);

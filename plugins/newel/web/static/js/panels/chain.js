@@ -2,13 +2,13 @@
 import { html, useSignal } from "../../vendor/preact.js";
 import { count, duration, plural, visible } from "../format.js";
 import { ask, go, route, to, toSession } from "../route.js";
-import { explained, modelCalls, session, spans } from "../store.js";
+import { explained, hasRecordings, modelCalls, session, spans } from "../store.js";
 import { usageOf } from "../log.js";
 import { Button, CopyButton, Empty, Note, Search, Seg } from "../ui.js";
 import { Unknown } from "./unknown.js";
 import { Against } from "./against.js";
 import { blameOf, messageLines, nameOf, ownerOf, recordingOf } from "./recordings.js";
-import { Totals } from "./totals.js";
+import { Totals, windowOf } from "./totals.js";
 
 export default function Chain() {
   const at = session.value;
@@ -16,19 +16,20 @@ export default function Chain() {
   const number = Number(route.value.rest[0]) || calls.length;
   const call = calls[number - 1];
   if (!at || !call) return html`<${Empty} title="No model call yet">When a model was asked, each step that made its request stands here as a diff.<//>`;
+  const before = calls.slice(0, number - 1).reverse().find((one) => one.agent === call.agent);
+  const isHere = hasRecordings(call.invocation, before?.invocation);
   const recording = recordingOf(call, calls, explained.value);
   const view = route.value.rest[1] ?? "steps";
-  const before = calls.slice(0, number - 1).reverse().find((one) => one.agent === call.agent);
   const place = (/** @type {(string | number)[]} */ ...rest) => toSession(at.app, at.id, "chain", ...rest);
   const options = [{ name: "steps", label: "By step", href: place(number, "steps") }, { name: "final", label: "Final request", href: place(number, "final") }];
   if (before) options.push({ name: "against", label: `Against call ${before.number}`, href: place(number, "against", before.number) });
   const tokens = call.entry.event.usageMetadata?.promptTokenCount ?? 0;
-  const body = !recording ? html`<${Unknown} />` : view === "final" ? html`<${Final} recording=${recording} tokens=${tokens} />`
+  const body = !isHere ? html`<div class="scroll"></div>` : !recording ? html`<${Unknown} />` : view === "final" ? html`<${Final} recording=${recording} tokens=${tokens} />`
     : view === "against" && before ? html`<${Against} call=${call} other=${before} recording=${recording} />` : html`<${Steps} recording=${recording} number=${number} />`;
   return html`<div class="head"><${Button} kind="quiet" icon="left" label="Call before" disabled=${number <= 1} onClick=${() => go(place(number - 1, view))} />
       <b>Call ${number} of ${calls.length}</b><${Button} kind="quiet" icon="right" label="Next call" disabled=${number >= calls.length} onClick=${() => go(place(number + 1, view))} />
-      <span class="q cut hide-m hide-s">${call.agent}</span><span class="grow"></span><${Seg} label="View of the call" options=${options} chosen=${view} /></div>
-    ${body}<${Totals} label=${`call ${number}`} usage=${usageOf([call.entry.event])} seconds=${secondsOf(call)} call=${recording && tokens ? { number, tokens, request: recording.after } : null} />`;
+      <span class="q cut hide-m hide-s">${call.agent}</span><span class="grow"></span>${recording && html`<a class="b hide-s" href=${toSession(at.app, at.id, "replay", number)}>Replay</a>`}<${Seg} label="View of the call" options=${options} chosen=${view} /></div>
+    ${body}<${Totals} label=${`call ${number}`} usage=${usageOf([call.entry.event])} seconds=${secondsOf(call)} call=${recording && tokens ? { number, tokens, request: recording.after, window: windowOf(call, spans.value) } : null} />`;
 }
 
 /** How long a model call took. @param {any} call */
@@ -37,13 +38,16 @@ function secondsOf(call) {
   return span ? (span.end_time - span.start_time) / 1e9 : 0;
 }
 
+/** @param {unknown} text */
+const linesIn = (text) => (text ? String(text).split("\n").length : 0);
+
 /** What a step did, in a word. @param {any} step @returns {[string, string]} */
 function summary(step) {
   if (step.error) return ["failed", "bad"];
   if (!step.changes.length) return ["same", ""];
   let lines = 0, tools = 0, settings = 0;
   for (const change of step.changes) {
-    if (change.path === "/system_instruction") lines += String(change.value ?? "").split("\n").length - String(change.before ?? "").split("\n").length + (change.before ? 0 : 0);
+    if (change.path === "/system_instruction") lines += linesIn(change.value) - linesIn(change.before);
     else if (change.path.startsWith("/contents")) lines += change.op === "remove" ? -1 : 1;
     else if (change.path.startsWith("/tools")) tools += change.value?.function_declarations ? change.value.function_declarations.length : Array.isArray(change.value) ? change.value.flatMap((/** @type {any} */ one) => one.function_declarations ?? [one]).length : 1;
     else if (!change.path.startsWith("/callable")) settings += 1;

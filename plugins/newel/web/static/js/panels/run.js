@@ -1,15 +1,16 @@
 /** The run: tree and waterfall in one table, what failed first, and the selected call. */
 import { html, useSignal } from "../../vendor/preact.js";
-import { count, duration, money, plural, precise, visible } from "../format.js";
+import { count, duration, money, plural, visible } from "../format.js";
 import { go, route, toSession } from "../route.js";
-import { events, explained, modelCalls, questions, running, selection, session, spans, turns } from "../store.js";
-import { Button, CopyButton, Empty, Fold, Icon, Json, Note, Status } from "../ui.js";
-import { callWith, responses } from "../log.js";
+import { events, explained, hasRecordings, modelCalls, questions, running, selection, session, spans, turns } from "../store.js";
+import { Button, Empty, Icon, Note, Status } from "../ui.js";
 import { recordingOf } from "./recordings.js";
-import { Totals } from "./totals.js";
-import { all, rowsOf, treeOf } from "./tree.js";
+import { Totals, windowOf } from "./totals.js";
+import { Inspector } from "./inspector.js";
+import { all, failedItself, retriesOf, rowsOf, treeOf } from "./tree.js";
+import { isUnreported } from "../log.js";
 
-const ICONS = { run: "run", agent: "agent", model: "model", tool: "tool", other: "list" };
+const ICONS = { run: "run", agent: "agent", node: "chain", model: "model", tool: "tool", retry: "retry", other: "list" };
 
 export default function Run() {
   const folded = useSignal(/** @type {Set<string>} */ (new Set()));
@@ -28,12 +29,13 @@ export default function Run() {
     folded.value = next;
   };
   const span = Math.max(root.ended - root.began, 1e-6);
-  const failed = all(root).filter((one) => one.error && one.kind !== "run" && one.kind !== "agent");
-  return html`<${Head} turn=${shown} />
-    ${failed.map((one) => html`<${Note} kind="bad" icon="x"><a href=${place(one)}><b>${visible(one.name)} failed</b></a>: ${visible(one.error).slice(0, 300)}<//>`)}
+  const failed = all(root).filter(failedItself);
+  return html`<${Head} turn=${shown} root=${root} />
+    ${root.stored && html`<div class="pad q2 small">Read from the stored events: a call lasts from the event before it to its own. First tokens, tries, graph nodes and places in the source are known only to the server that ran it, while it lasts.</div>`}
+    ${failed.map((one) => html`<${Note} kind="bad" icon="x"><a href=${place(one)}><b>${visible(one.name)} failed</b></a>: ${visible(one.error).slice(0, 300)}${one.frames.length > 0 && html` <code>${placeOf(one)}</code>`}<//>`)}
     <div class="scroll" tabindex="0"><div class="tree" role="tree" aria-label=${`Run ${shown.number}`}>
       <div class="cols" aria-hidden="true"><span class="col0">call</span><span class="num c-tok">in</span><span class="num c-tok">out</span><span class="num">cost</span><span class="num">time</span>
-        <span class="scale hide-s">${[0, 1, 2, 3].map((n) => html`<span style=${`left:${n * 25}%`}>${n ? duration((span * n) / 4) : "0"}</span>`)}</span></div>
+        <span class="scale hide-s">${[0, 1, 2, 3].map((n) => html`<span class=${n % 2 ? "hide-m" : ""} style=${`left:${n * 25}%`}>${n ? duration((span * n) / 4) : "0"}</span>`)}</span></div>
       ${rowsOf(root, folded.value).map(({ node, depth }) => html`<${Row} key=${node.id} node=${node} depth=${depth} chosen=${node === chosen} href=${place(node)}
         folded=${folded.value.has(node.id)} fold=${() => fold(node)} from=${root.began} span=${span} turn=${shown} />`)}</div>
       ${chosen && html`<${Inspector} node=${chosen} />`}</div>
@@ -55,7 +57,7 @@ function chosenNode(root) {
   const named = first === "event" ? nodes.find((one) => one.event === Number(second)) : nodes.find((one) => one.id === second);
   if (named) return named;
   const models = nodes.filter((one) => one.kind === "model");
-  return nodes.find((one) => one.error && one.kind !== "run" && one.kind !== "agent") ?? nodes.find((one) => one.asks)
+  return nodes.find(failedItself) ?? nodes.find((one) => one.asks)
     ?? models.sort((one, other) => (other.usage.cost ?? 0) - (one.usage.cost ?? 0))[0] ?? root;
 }
 
@@ -71,21 +73,28 @@ function numbered(root) {
 function callOf(node, invocation) {
   const list = modelCalls.value.filter((one) => one.invocation === invocation);
   const call = (node?.event !== null && list.find((one) => one.entry.index === node?.event)) || list[list.length - 1];
-  const recording = call && recordingOf(call, modelCalls.value, explained.value);
+  const recording = call && hasRecordings(call.invocation) && recordingOf(call, modelCalls.value, explained.value);
   const tokens = call?.entry.event.usageMetadata?.promptTokenCount;
-  return call && recording && tokens ? { number: call.number, tokens, request: recording.after } : null;
+  return call && recording && tokens ? { number: call.number, tokens, request: recording.after, window: windowOf(call, spans.value) } : null;
 }
 
-/** @param {{ turn: import("../log.js").Turn }} props */
-function Head({ turn }) {
+/** Where it failed, in short. @param {import("./tree.js").Node} node */
+function placeOf(node) {
+  const last = node.frames[node.frames.length - 1];
+  return `${last.file.split("/").pop()}:${last.line}`;
+}
+
+/** @param {{ turn: import("../log.js").Turn, root?: import("./tree.js").Node }} props */
+function Head({ turn, root }) {
   const at = /** @type {any} */ (session.value);
   const last = turns.value.length;
   const move = (/** @type {number} */ n) => go(toSession(at.app, at.id, "run", n));
   const asks = questions.value.some((one) => one.sessionId === at.id && one.invocationId === turn.id);
   const failed = turn.entries[turn.entries.length - 1].event.errorCode;
+  const tries = root ? all(root).reduce((sum, one) => sum + retriesOf(one).length, 0) : 0;
   return html`<div class="head"><${Button} kind="quiet" icon="left" label="Run before" disabled=${turn.number <= 1} onClick=${() => move(turn.number - 1)} />
     <b>Run ${turn.number} of ${last}</b><${Button} kind="quiet" icon="right" label="Next run" disabled=${turn.number >= last} onClick=${() => move(turn.number + 1)} />
-    <span class="q hide-s">${plural(turn.usage.calls, "model call")}, ${plural(turn.tools, "tool call")}</span><span class="grow"></span>
+    <span class="q hide-s">${plural(turn.usage.calls, "model call")}, ${plural(turn.tools, "tool call")}</span>${tries > 0 && html`<span class="st warn hide-s"><${Icon} name="retry" />asked again ${tries === 1 ? "once" : `${tries} times`}</span>`}<span class="grow"></span>
     ${asks ? html`<${Status} is="asks">waits for an answer<//>` : running.value && turn.number === last ? html`<${Status} is="running" />` : html`<${Status} is=${failed ? "failed" : "done"} />`}</div>`;
 }
 
@@ -93,48 +102,21 @@ function Head({ turn }) {
 function Row({ node, depth, chosen, href, folded, fold, from, span, turn }) {
   const left = ((node.began - from) / span) * 100;
   const width = Math.max(((node.ended - node.began) / span) * 100, 0);
-  const shape = node.error && node.kind !== "agent" && node.kind !== "run" ? "x" : node.asks ? "wait" : node.kind === "model" ? "m" : node.kind === "tool" ? "t" : "agent";
+  const failed = failedItself(node), again = retriesOf(node).length;
+  const shape = failed ? "x" : node.asks || node.kind === "retry" ? "wait" : node.kind === "model" ? "m" : node.kind === "tool" ? "t" : "agent";
   const toggle = (/** @type {Event} */ e) => { e.preventDefault(); e.stopPropagation(); fold(); };
   const key = (/** @type {KeyboardEvent} */ e) => {
     if (!node.children.length) return;
     if ((["ArrowLeft", "h"].includes(e.key) && !folded) || (["ArrowRight", "l"].includes(e.key) && folded)) { e.preventDefault(); fold(); }
   };
+  const counted = node.usage.calls > 0 && !isUnreported(node.usage);
   const name = node.kind === "run" ? `Run ${turn.number}` : node.name;
   return html`<a class=${`row ${node.kind === "run" ? "root" : ""}`} role="treeitem" data-row aria-level=${depth + 1} aria-selected=${String(chosen)} aria-expanded=${node.children.length ? String(!folded) : undefined}
     href=${href} onKeyDown=${key} onClick=${() => { selection.value = node.event; }}>
     <span class="nm" style=${`--d:${depth}`}>${node.children.length ? html`<span class="tw" onClick=${toggle}><${Icon} name=${folded ? "right" : "down"} kind="tw" /></span>` : html`<span class="tw"></span>`}
-      <${Icon} name=${node.error && node.kind === "tool" ? "x" : node.asks ? "wait" : node.name === "transfer_to_agent" ? "go" : ICONS[/** @type {keyof typeof ICONS} */ (node.kind)]} kind=${node.error && node.kind !== "agent" && node.kind !== "run" ? "bad" : node.asks ? "warn" : ""} />
-      <span class="cut"><bdi>${visible(name)}</bdi> <span class="arg"><bdi>${visible(node.detail)}</bdi></span></span>${shape === "x" && html`<span class="st bad">failed</span>`}${node.asks && html`<span class="st warn">asks</span>`}</span>
-    <span class="num c-tok">${node.usage.calls ? count(node.usage.in) : ""}</span><span class="num c-tok">${node.usage.calls ? count(node.usage.out) : ""}</span>
+      <${Icon} name=${node.error && node.kind === "tool" ? "x" : node.asks ? "wait" : node.name === "transfer_to_agent" ? "go" : ICONS[/** @type {keyof typeof ICONS} */ (node.kind)]} kind=${failed ? "bad" : node.asks ? "warn" : ""} />
+      <span class="cut"><bdi>${visible(name)}</bdi> <span class="arg"><bdi>${visible(node.detail)}</bdi></span></span>${shape === "x" && html`<span class="st bad">failed</span>`}${node.asks && html`<span class="st warn">asks</span>`}${again > 0 && html`<span class="st warn">${again + 1} tries</span>`}</span>
+    <span class="num c-tok">${counted ? count(node.usage.in) : ""}</span><span class="num c-tok">${counted ? count(node.usage.out) : ""}</span>
     <span class="num">${node.usage.calls && node.usage.cost !== null ? money(node.usage.cost, node.usage.incomplete) : ""}</span><span class="num">${duration(node.ended - node.began)}</span>
-    <div class="wf" style=${`--l:${left}%;--w:${width}%;--t:0%`}><i class=${shape}></i></div></a>`;
-}
-
-/** @param {{ node: import("./tree.js").Node }} props */
-function Inspector({ node }) {
-  const at = /** @type {any} */ (session.value);
-  const event = node.event === null ? null : events.value[node.event];
-  const call = modelCalls.value.find((one) => one.entry.index === node.event);
-  const id = node.attributes["gen_ai.tool.call.id"];
-  const made = callWith(events.value, id);
-  const result = event && id !== undefined ? responses(event).find((one) => one.id === id)?.response : undefined;
-  return html`<div class="insp bordered"><h2>${node.error && html`<${Icon} name="x" kind="bad" />`}<span>${visible(node.name)}</span>${node.error && node.kind !== "agent" && html`<span class="st bad">failed</span>`}${node.asks && html`<span class="st warn">asks</span>`}
-      <span class="grow"></span>${node.event !== null && html`<a class="b quiet" href=${toSession(at.app, at.id, "events", node.event + 1)}>Event ${node.event + 1}</a>`}
-      ${call && html`<a class="b quiet" href=${toSession(at.app, at.id, "chain", call.number, "steps")}>Show the chain</a>`}
-      <${CopyButton} text=${() => JSON.stringify(event ?? node.attributes, null, 2)} label="Copy the JSON">JSON<//></h2>
-    ${node.error && html`<div class="err">${visible(node.error)}</div>`}
-    <div class="two"><dl class="dl"><dt>started</dt><dd>${precise(node.began)}</dd><dt>took</dt><dd>${duration(node.ended - node.began)}</dd>
-        ${node.kind === "model" && html`<dt>model</dt><dd><code>${node.detail}</code></dd>`}</dl>
-      ${node.usage.calls > 0 && html`<dl class="dl"><dt>in</dt><dd>${count(node.usage.in)}, cached ${count(node.usage.cached)}</dd><dt>out</dt><dd>${count(node.usage.out)}, reasoning ${count(node.usage.reasoning)}</dd>
-        <dt>cost</dt><dd>${money(node.usage.cost, node.usage.incomplete && node.usage.cost !== null)}</dd></dl>`}</div>
-    ${made && html`<div><h3>arguments</h3><${Json} value=${made.args ?? {}} /></div>`}
-    ${result !== undefined && html`<div><h3>result</h3><${Long} value=${result} /></div>`}
-    ${node.kind === "model" && event?.content && html`<div><h3>answer</h3><${Long} value=${event.content.parts} /></div>`}</div>`;
-}
-
-/** A result of which 12 lines are shown. @param {{ value: unknown }} props */
-function Long({ value }) {
-  const lines = JSON.stringify(value, null, 2).split("\n");
-  if (lines.length <= 13) return html`<pre class="json" tabindex="0">${lines.join("\n")}</pre>`;
-  return html`<pre class="json" tabindex="0">${lines.slice(0, 12).join("\n")}</pre><${Fold} label=${`${lines.length - 12} more lines`}><pre class="json" tabindex="0">${lines.slice(12).join("\n")}</pre><//>`;
+    <div class="wf" style=${`--l:${left}%;--w:${width}%;--t:${node.first === null ? 0 : Math.min(100, (node.first / Math.max(node.ended - node.began, 1e-6)) * 100)}%`}><i class=${shape}></i></div></a>`;
 }

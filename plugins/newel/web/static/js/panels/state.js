@@ -3,7 +3,7 @@ import { html, useSignal } from "../../vendor/preact.js";
 import { brief, count, visible } from "../format.js";
 import { stateAt } from "../log.js";
 import { ask, go, route, toSession } from "../route.js";
-import { changeState, events, session } from "../store.js";
+import { changeState, events, session, stored } from "../store.js";
 import { Button, Chip, Empty, Search } from "../ui.js";
 
 export default function State() {
@@ -37,7 +37,7 @@ export default function State() {
         <td><code><bdi>${visible(key)}</bdi></code></td><td class=${same(key) ? "q2" : "bad"}>${key in old && html`<code>${same(key) ? "" : "− "}${brief(old[key], 200)}</code>`}</td>
         <td class=${same(key) ? "" : "ok"}>${key in shownNow && html`<code>${same(key) ? "" : "+ "}${brief(shownNow[key], 200)}</code>`}</td>
         <td class="hide-s">${key in writer ? html`<a href=${toSession(at.app, at.id, "events", writer[key] + 1)}>event ${writer[key] + 1}</a>` : html`<span class="q">before this session</span>`}</td></tr>`)}</tbody></table>
-      ${edited.value !== null && isLast && html`<${Edit} key=${edited.value} name=${edited.value} value=${shownNow[edited.value]} done=${() => { edited.value = null; }} />`}</div>`}`;
+      ${edited.value !== null && isLast && !stored.value && html`<${Edit} key=${edited.value} name=${edited.value} value=${shownNow[edited.value]} done=${() => { edited.value = null; }} />`}</div>`}`;
 }
 
 /** @param {{ name: string, value: unknown, done: () => void }} props */

@@ -4,7 +4,7 @@ import { callWith, failureText, isFailure, noUsage, addUsage, responses } from "
 /**
  * @typedef {object} Node
  * @property {string} id
- * @property {"run" | "agent" | "model" | "tool" | "other"} kind
+ * @property {"run" | "agent" | "node" | "model" | "tool" | "retry" | "other"} kind
  * @property {string} name
  * @property {string} detail
  * @property {number} began  seconds, Unix time
@@ -14,10 +14,13 @@ import { callWith, failureText, isFailure, noUsage, addUsage, responses } from "
  * @property {string | null} error
  * @property {boolean} asks
  * @property {number | null} event  the index of the event that it made
+ * @property {number | null} first  seconds until a model's first token; null: it did not stream, or nobody watched
+ * @property {boolean} stored  whether it was read from the stored events, which know less
+ * @property {any[]} frames  where it failed: the user's own lines, the innermost last
  * @property {Record<string, any>} attributes
  */
 
-const KINDS = /** @type {Record<string, Node["kind"]>} */ ({ invoke_workflow: "run", invoke_agent: "agent", generate_content: "model", execute_tool: "tool" });
+const KINDS = /** @type {Record<string, Node["kind"]>} */ ({ invoke_workflow: "run", invoke_agent: "agent", invoke_node: "node", retry: "retry", generate_content: "model", execute_tool: "tool" });
 const EVENT = "gcp.vertex.agent.event_id";
 const INVOCATION = "gcp.vertex.agent.invocation_id";
 
@@ -52,7 +55,14 @@ function nodeOf(span, events, indexOf, open) {
   const node = /** @type {Node} */ ({
     id: String(span.span_id), kind, name: span.name, detail: "", began: span.start_time / 1e9, ended: span.end_time / 1e9,
     children: [], usage: noUsage(), error: attributes["error.type"] ?? null, asks: false, event: index, attributes,
+    first: attributes["gen_ai.response.time_to_first_chunk"] ?? null, stored: Boolean(attributes["newel.from_events"]), frames: attributes["newel.error.frames"] ?? [],
   });
+  if (node.error && attributes["newel.error"]) node.error = attributes["newel.error"];
+  if (kind === "node") node.name = span.name.replace(/^invoke_node /, "");
+  if (kind === "retry") {
+    node.name = `asked again after ${attributes["newel.retry.error_type"]}`;
+    node.detail = `by ${attributes["newel.retry.policy"]}`;
+  }
   if (kind === "agent") node.name = attributes["gen_ai.agent.name"];
   if (kind === "model") {
     node.name = "call";
@@ -67,7 +77,8 @@ function nodeOf(span, events, indexOf, open) {
     node.detail = Object.values(call?.args ?? {}).map((one) => (typeof one === "string" ? one : JSON.stringify(one))).join(", ").slice(0, 120);
     node.asks = open.some((one) => one.name === call?.name && JSON.stringify(one.args) === JSON.stringify(call?.args ?? {}));
     const result = event && responses(event).find((one) => one.id === id)?.response;
-    if (!node.asks && isFailure(result)) node.error = failureText(result);
+    if (node.asks) node.error = null;
+    else if (isFailure(result)) node.error = failureText(result);
   }
   return node;
 }
@@ -97,6 +108,12 @@ export function rowsOf(root, folded) {
   walk(root, 0);
   return rows;
 }
+
+/** What failed by itself, and not because something in it did. @param {Node} node */
+export const failedItself = (node) => Boolean(node.error) && !["run", "agent", "node"].includes(node.kind);
+
+/** The waits before a model was asked again. @param {Node} node */
+export const retriesOf = (node) => node.children.filter((one) => one.kind === "retry");
 
 /** @param {Node} root @returns {Node[]} */
 export const all = (root) => [root, ...root.children.flatMap(all)];

@@ -1,0 +1,190 @@
+"""Budget: how large requests may be, and what happens when the next one is larger."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, Field
+
+from newel.flows.contents import Settings as Contents
+from newel.flows.contents import history_of, reading_of
+from newel.flows.context_budget.edits import Edit, telling
+from newel.flows.context_budget.kinds import ContextStrategy, OldResult
+from newel.flows.context_budget.occupancy import Occupancy
+from newel.flows.context_budget.read_result import NAME, ReadResultTool
+from newel.flows.llm_agents import LlmContext
+from newel.models.capabilities import fact_of
+from newel_kernel import Key, LlmRequest
+
+if TYPE_CHECKING:
+    from newel.agents.llm_agent import LlmAgent
+    from newel.flows.history import History
+    from newel.flows.llm_agents import RequestStep
+    from newel.models.contract import BaseLlm
+
+_ACCOUNTS = Key[dict["History", "_Account"]]("accounts of contexts", dict)
+#: With fewer events there is a question, a step and no more.
+_LEAST_EVENTS = 5
+
+
+class Settings(BaseModel, extra="forbid", defer_build=True):
+    """Settings of the context budget."""
+
+    #: From how many tokens of a request on old results are cleared.
+    clear_above: int = Field(default=30_000, ge=1_000)
+    #: Down to how many tokens they are cleared then.
+    clear_to: int = Field(default=12_000, ge=0)
+    #: How many results are cleared at once, at least: each time breaks the prefix that the provider caches.
+    at_once: int = Field(default=8, ge=1)
+    #: The results of this many requests for tools before the current one keep their beginnings and ends.
+    keep: int = Field(default=3, ge=0)
+    #: How many characters of them.
+    kept_characters: int = Field(default=2_000, ge=100)
+    #: A shorter result is never cleared, in characters.
+    least: int = Field(default=1_000, ge=300)
+    #: The tokens of a model's window, for models whose window is not known.
+    window: int = Field(default=128_000, ge=4_000)
+    #: The share of a window beyond which results are cleared one by one, and summaries written.
+    share: float = Field(default=0.75, gt=0, le=1)
+    #: Tools whose results stay.
+    exclude_tools: tuple[str, ...] = ()
+    #: Agents that see everything.
+    exclude_agents: tuple[str, ...] = ()
+    #: Characters of a page that `read_result` gives.
+    page: int = Field(default=40_000, ge=1_000)
+    #: Write a summary if nothing else makes a request fit into the window.
+    summarize: bool = True
+
+
+class _Account:
+    """What the budget keeps of a history."""
+
+    __slots__ = ("above", "limit", "occupancy", "summarized_at")
+
+    def __init__(self, occupancy: Occupancy, settings: Settings, model: BaseLlm) -> None:
+        self.occupancy = occupancy
+        #: The tokens of a request that must not be exceeded, and those from which on results are cleared.
+        self.limit = int(settings.share * (window_of(model) or settings.window))
+        self.above = min(settings.clear_above, self.limit)
+        #: The size after the last summary: another one is worth its price only once much was added.
+        self.summarized_at = 0
+
+
+class Budget:
+    """The request processor `context_budget`."""
+
+    def __init__(self, settings: Settings, contents: Contents) -> None:
+        self._settings = settings
+        self._reading = reading_of(contents)
+        self._tool = ReadResultTool(settings.page)
+
+    def applies_to(self, agent: LlmAgent) -> bool:
+        """Whether an agent has results that can be cleared: it has tools, and sees what was before."""
+        return (
+            bool(agent.tools)
+            and getattr(agent, "include_contents", "default") == "default"
+            and agent.name not in self._settings.exclude_agents
+            and not any(getattr(tool, "name", getattr(tool, "__name__", "")) == NAME for tool in agent.tools)
+        )
+
+    def for_agent(self, agent: LlmAgent) -> RequestStep:
+        """The step of an agent: it costs little until its conversation is long."""
+        name, tool, reading = agent.name, self._tool, self._reading
+
+        def run(ctx: LlmContext, request: LlmRequest) -> Awaitable[None] | None:
+            events = ctx.session.events
+            if len(events) < _LEAST_EVENTS or ctx.mode is not None or ctx.opening is not None:
+                return None
+            history = history_of(ctx, name, reading)
+            account = ctx.session.stash[_ACCOUNTS].get(history)
+            if account is None:
+                account = self._open(ctx, agent, history)
+            account.occupancy.update(events)
+            if account.occupancy.exceeds(account.above) and self._can_act(account):
+                return self._relieve(ctx, request, history, account)
+            if history.edits:
+                request.append_tools([tool])
+            return None
+
+        return run
+
+    def _can_act(self, account: _Account) -> bool:
+        """Whether there may be enough to leave out, or the request must be made smaller in any case."""
+        occupancy = account.occupancy
+        return len(occupancy.results) >= self._settings.at_once or occupancy.exceeds(account.limit)
+
+    def _open(self, ctx: LlmContext, agent: LlmAgent, history: History) -> _Account:
+        model = agent.__newel__.model_for(ctx)
+        view = (agent.name, ctx.branch, ctx.isolation_scope)
+        occupancy = Occupancy(history, view, self._settings.least, model.provider_name)
+        account = ctx.session.stash[_ACCOUNTS][history] = _Account(occupancy, self._settings, model)
+        return account
+
+    async def _relieve(self, ctx: LlmContext, request: LlmRequest, history: History, account: _Account) -> None:
+        """Make the request smaller, if it is too large and there is enough to leave out."""
+        strategies = ctx.composition.registry.all(ContextStrategy)
+        tokens = account.occupancy.tokens()
+        edits, left = self._shortened(strategies, account.occupancy, tokens, pressing=tokens > account.limit)
+        if edits:
+            await ctx.session_service.append_event(ctx.session, telling(ctx, edits, left))
+        if left > account.limit:
+            await self._summarize(ctx, strategies, account, left)
+        account.occupancy.update(ctx.session.events)
+        if history.edits:
+            request.append_tools([self._tool])
+
+    def _shortened(
+        self, strategies: Sequence[ContextStrategy], occupancy: Occupancy, tokens: int, *, pressing: bool
+    ) -> tuple[list[Edit], int]:
+        """What is to be shown in place of results, and how many tokens are left then; nothing if it is too little."""
+        settings, left = self._settings, tokens
+        shown = [one for one in occupancy.old() if one.call.name not in settings.exclude_tools]
+        if not shown or (sum(one.edit is None for one in shown) < settings.at_once and not pressing):
+            return [], tokens
+        first = occupancy.handles + 1
+        old = {
+            number: OldResult(
+                call=one.call,
+                response=one.response,
+                handle=one.edit.handle if one.edit is not None else f"r{first + number}",
+                characters=one.characters,
+                age=occupancy.steps - one.step,
+                shortened_by=one.edit.strategy if one.edit is not None else "",
+            )
+            for number, one in enumerate(shown)
+        }
+        edits: dict[int, Edit] = {}
+        first_time = 0
+        for strategy in strategies:
+            if strategy.shorten is None or (left <= settings.clear_to and first_time >= settings.at_once):
+                continue
+            rest = {id(result): number for number, result in old.items() if number not in edits}
+            for result, response in strategy.shorten([result for n, result in old.items() if n not in edits]):
+                number = rest.pop(id(result), None)
+                if number is not None and (saving := occupancy.saving(shown[number], response)) > 0:
+                    left -= saving
+                    first_time += shown[number].edit is None
+                    edits[number] = Edit(shown[number].target, result.handle, strategy.name, response)
+        if first_time < settings.at_once and not pressing:
+            return [], tokens
+        return [edits[number] for number in sorted(edits)], left
+
+    async def _summarize(
+        self, ctx: LlmContext, strategies: Sequence[ContextStrategy], account: _Account, tokens: int
+    ) -> None:
+        """Have a summary written, unless one was just written and did not help."""
+        if tokens < account.summarized_at + account.limit // 4:
+            return
+        for strategy in strategies:
+            if strategy.summarize is not None and (event := await strategy.summarize(ctx)) is not None:
+                await ctx.session_service.append_event(ctx.session, event)
+                account.occupancy.update(ctx.session.events)
+                account.summarized_at = account.occupancy.tokens()
+                return
+
+
+def window_of(model: BaseLlm) -> int | None:
+    """How many tokens a request to a model can have; None if it is not known."""
+    facts = (fact_of(provider, model.model, "context_tokens") for provider in ("anthropic", "gemini", "openai"))
+    return next((fact for fact in facts if fact is not None), None)
