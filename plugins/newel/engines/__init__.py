@@ -1,0 +1,38 @@
+"""Engines: where and when an invocation runs, in this process or on many machines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from newel_types import lazy_exports
+
+if TYPE_CHECKING:
+    from newel.engines.engine import BaseEngine as BaseEngine
+    from newel.engines.engine import EngineWorker as EngineWorker
+    from newel.engines.engine import Outcome as Outcome
+    from newel.engines.engine import PostponedError as PostponedError
+    from newel.engines.engine import RunNotFoundError as RunNotFoundError
+    from newel.engines.engine import RunRecord as RunRecord
+    from newel.engines.engine import RunState as RunState
+    from newel.engines.engine import SpecRefusedError as SpecRefusedError
+    from newel.engines.engine import Work as Work
+    from newel.engines.kinds import EngineBackend as EngineBackend
+    from newel.engines.spec import InvocationSpec as InvocationSpec
+    from newel.engines.spec import queue_name as queue_name
+
+_WHERE = {
+    "BaseEngine": "newel.engines.engine",
+    "EngineBackend": "newel.engines.kinds",
+    "EngineWorker": "newel.engines.engine",
+    "InvocationSpec": "newel.engines.spec",
+    "Outcome": "newel.engines.engine",
+    "PostponedError": "newel.engines.engine",
+    "RunNotFoundError": "newel.engines.engine",
+    "RunRecord": "newel.engines.engine",
+    "RunState": "newel.engines.engine",
+    "SpecRefusedError": "newel.engines.engine",
+    "Work": "newel.engines.engine",
+    "queue_name": "newel.engines.spec",
+}
+
+__getattr__, __dir__ = lazy_exports(__name__, _WHERE)

@@ -1,0 +1,146 @@
+"""BaseEngine: says where and when an invocation runs, and never what happens in it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from newel_kernel import NewelError
+
+if TYPE_CHECKING:
+    from newel.engines.spec import InvocationSpec
+
+
+class RunState(StrEnum):
+    """Where a run is."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    #: It waits for an answer, and no worker has it.
+    PAUSED = "paused"
+    ENDED = "ended"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    #: No worker that fits came in time.
+    MISFIT = "misfit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a worker has left a run: ids and numbers only, since the session's log has the rest."""
+
+    #: PAUSED, ENDED, FAILED or CANCELLED.
+    state: RunState
+    #: How many events the session had then.
+    events: int = 0
+    #: The ids of the open calls that the run waits for.
+    waits_for: tuple[str, ...] = ()
+    #: The class of the error that it failed with.
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """What an engine knows about a run. Times are seconds since 1970 by the engine's clock."""
+
+    spec: InvocationSpec
+    state: RunState
+    #: How often a worker has begun it.
+    attempts: int = 0
+    #: Who has it, or had it last.
+    worker: str = ""
+    #: Why it waits, or how it ended, for people.
+    reason: str = ""
+    submitted: float = 0.0
+    #: None: not begun, or not ended.
+    started: float | None = None
+    ended: float | None = None
+    #: How the worker has left it.
+    outcome: Outcome | None = None
+
+
+class PostponedError(NewelError):
+    """A worker cannot run this now: the engine hands it out again after `seconds`, and counts no attempt."""
+
+    def __init__(self, reason: str, seconds: float = 1.0) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.seconds = seconds
+
+
+class SpecRefusedError(NewelError):
+    """A spec that no engine takes: the text names the field."""
+
+
+class RunNotFoundError(NewelError):
+    """The engine has no such run."""
+
+
+#: Runs or resumes one invocation by its session's log, however often it is called: what is stored is not done again.
+#: Cancelling its task cancels the run, and each open call gets its result event. It raises PostponedError, and what
+#: makes an attempt worth repeating, such as a store that is away; a failed agent is an Outcome.
+Work = Callable[["InvocationSpec"], Awaitable[Outcome]]
+
+
+class EngineWorker(ABC):
+    """Takes runs from queues, one `Work` each, from `start` to `drain`."""
+
+    @property
+    @abstractmethod
+    def running(self) -> Sequence[str]:
+        """The keys of the runs that it has now."""
+
+    @abstractmethod
+    async def start(self) -> None:
+        """Begin to take runs; returns once it does."""
+
+    @abstractmethod
+    async def drain(self, seconds: float) -> None:
+        """Take no more; wait at most `seconds` for those under way, then release them for other workers."""
+
+
+class BaseEngine(ABC):
+    """Dispatches invocations to workers, and finds them again after a crash. The log stays the only journal.
+
+    A run is known by its spec's `key`. Methods of a run that the engine has not raise RunNotFoundError.
+    """
+
+    @abstractmethod
+    async def submit(self, spec: InvocationSpec) -> RunRecord:
+        """Have the invocation run; a second submission of the same is the same run.
+
+        Raises SpecRefusedError if a run with that key has another user, session or message.
+        """
+
+    @abstractmethod
+    async def signal(self, key: str) -> None:
+        """Say that an answer for a paused run is stored: a worker resumes it. Other runs do not change."""
+
+    @abstractmethod
+    async def cancel(self, key: str) -> None:
+        """End a run, whether it is queued, running or paused. An ended one does not change."""
+
+    @abstractmethod
+    async def retry(self, key: str) -> None:
+        """Run an ended run again, from its log: one that failed, was cancelled, or had no worker that fits."""
+
+    @abstractmethod
+    async def record(self, key: str) -> RunRecord | None:
+        """What is known about a run; None if there is none."""
+
+    @abstractmethod
+    async def records(
+        self, *, app_name: str | None = None, state: RunState | None = None, most: int = 100
+    ) -> Sequence[RunRecord]:
+        """The runs, the newest first."""
+
+    @abstractmethod
+    def worker(self, work: Work, queues: Sequence[str], *, concurrency: int = 10, name: str = "") -> EngineWorker:
+        """A worker of this process for `queues` that has at most `concurrency` runs at a time."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Let go of connections."""

@@ -1,0 +1,57 @@
+"""InvocationSpec: an invocation that is to run, as plain data that an engine can keep and hand to any worker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from newel_kernel import seam
+
+#: The most bytes of a spec's JSON. A message above that is kept as an artifact, and the spec names it.
+MOST_BYTES = 64 * 1024
+
+
+class InvocationSpec(BaseModel):
+    """An invocation that is to run. It says what comes in and who may run it, never what happened."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", str_max_length=MOST_BYTES, defer_build=True)
+
+    app_name: str = Field(min_length=1, max_length=200)
+    user_id: str = Field(min_length=1, max_length=400)
+    session_id: str = Field(min_length=1, max_length=400)
+    #: The id that the invocation gets, or has; the same id again is the same run.
+    invocation_id: str = Field(default_factory=lambda: f"e-{seam.new_id()}", min_length=1, max_length=200)
+    #: What the user says, as the JSON of a Content; None with `message_artifact`, or if the log has it already.
+    message: dict[str, Any] | None = None
+    #: The name of the session's artifact that holds the message, if it is too large.
+    message_artifact: str | None = None
+    state_delta: dict[str, Any] | None = None
+    custom_metadata: dict[str, Any] | None = None
+    streaming: bool = False
+    #: The app's version and the digest of the lock of its distribution: only a worker that has both runs it.
+    version: str = ""
+    lock: str = ""
+    #: How long the run may take from its submission to its end, in seconds by the engine's clock; None: no limit.
+    seconds: float | None = Field(default=None, gt=0)
+    #: From 1, first, to 5, last.
+    priority: int = Field(default=3, ge=1, le=5)
+    #: Whose share of the workers it takes; empty: nobody's in particular.
+    tenant: str = Field(default="", max_length=200)
+    #: Counts up when a run that has ended is run again by `retry`.
+    attempt: int = Field(default=1, ge=1)
+
+    @property
+    def key(self) -> str:
+        """What an engine knows the run by: a second submission with the same key is the same run."""
+        return f"{self.app_name}:{self.invocation_id}"
+
+    @property
+    def queue(self) -> str:
+        """The name of what its workers listen to: the same app, version and lock."""
+        return queue_name(self.app_name, self.version, self.lock)
+
+
+def queue_name(app_name: str, version: str = "", lock: str = "") -> str:
+    """The queue of the runs of an app that fit a version and a lock."""
+    return "/".join(("newel", app_name, version, lock[:16])).rstrip("/")
