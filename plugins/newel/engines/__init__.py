@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from newel.engines.engine import Work as Work
     from newel.engines.kinds import EngineBackend as EngineBackend
     from newel.engines.spec import InvocationSpec as InvocationSpec
+    from newel.engines.spec import check_same as check_same
     from newel.engines.spec import queue_name as queue_name
 
 _WHERE = {
@@ -32,6 +33,7 @@ _WHERE = {
     "RunState": "newel.engines.engine",
     "SpecRefusedError": "newel.engines.engine",
     "Work": "newel.engines.engine",
+    "check_same": "newel.engines.spec",
     "queue_name": "newel.engines.spec",
 }
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from newel_kernel import NewelError
 
@@ -79,10 +79,21 @@ class RunNotFoundError(NewelError):
     """The engine has no such run."""
 
 
-#: Runs or resumes one invocation by its session's log, however often it is called: what is stored is not done again.
-#: Cancelling its task cancels the run, and each open call gets its result event. It raises PostponedError, and what
-#: makes an attempt worth repeating, such as a store that is away; a failed agent is an Outcome.
-Work = Callable[["InvocationSpec"], Awaitable[Outcome]]
+class Work(Protocol):
+    """Runs or resumes one invocation by its session's log, however often it is called.
+
+    What is stored is not done again. It raises PostponedError, and what makes an attempt worth repeating, such as
+    StoreUnavailableError; a failed agent is an Outcome.
+    """
+
+    def __call__(self, spec: InvocationSpec, /) -> Awaitable[Outcome]:
+        """How the run has ended or paused. To cancel its task cancels the run: the outcome is CANCELLED then.
+
+        Each open call has got its result event by that time.
+        """
+
+    def release(self, key: str, /) -> None:
+        """End a run here for another worker to resume: its call raises PostponedError, its open calls stay open."""
 
 
 class EngineWorker(ABC):
@@ -99,7 +110,7 @@ class EngineWorker(ABC):
 
     @abstractmethod
     async def drain(self, seconds: float) -> None:
-        """Take no more; wait at most `seconds` for those under way, then release them for other workers."""
+        """Take no more; wait at most `seconds` for those under way, then `release` them for other workers."""
 
 
 class BaseEngine(ABC):
@@ -108,11 +119,14 @@ class BaseEngine(ABC):
     A run is known by its spec's `key`. Methods of a run that the engine has not raise RunNotFoundError.
     """
 
+    #: Whether its runs are lost with this process, so that whoever submits here has to work here, too.
+    in_process: ClassVar[bool] = False
+
     @abstractmethod
     async def submit(self, spec: InvocationSpec) -> RunRecord:
         """Have the invocation run; a second submission of the same is the same run.
 
-        Raises SpecRefusedError if a run with that key has another user, session or message.
+        Raises SpecRefusedError if a run with that key has another user, session or message: see `check_same`.
         """
 
     @abstractmethod

@@ -6,7 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from newel_kernel import seam
+from newel.engines.engine import SpecRefusedError
+from newel_kernel import brief, seam
 
 #: The most bytes of a spec's JSON. A message above that is kept as an artifact, and the spec names it.
 MOST_BYTES = 64 * 1024
@@ -50,6 +51,17 @@ class InvocationSpec(BaseModel):
     def queue(self) -> str:
         """The name of what its workers listen to: the same app, version and lock."""
         return queue_name(self.app_name, self.version, self.lock)
+
+
+#: What a second submission may say otherwise: how soon and how long it runs, and what only a worker reads.
+_MAY_DIFFER = {"priority", "seconds", "attempt", "version", "lock", "streaming"}
+
+
+def check_same(known: InvocationSpec, spec: InvocationSpec) -> None:
+    """Raise SpecRefusedError, which names the field, if `spec` is not the submission `known` of that key again."""
+    for name in InvocationSpec.model_fields:
+        if name not in _MAY_DIFFER and getattr(known, name) != getattr(spec, name):
+            raise SpecRefusedError(f"{name}: the run {brief(spec.key)!r} was submitted with another {name}")
 
 
 def queue_name(app_name: str, version: str = "", lock: str = "") -> str:
