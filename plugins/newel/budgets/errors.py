@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import TYPE_CHECKING
 
-from newel.contexts.limits import AtLimit, Limit, period_end, shown_amount
+from newel.contexts.limits import AtLimit, Limit, period_end, shown_account, shown_amount
 from newel_kernel import ModelError
 
 if TYPE_CHECKING:
@@ -20,8 +19,9 @@ class BudgetExceededError(ModelError):
     """A budget has nothing left for the call: `details` says which, how much, and until when."""
 
     def __init__(self, reason: str, details: Json, at_limit: AtLimit) -> None:
-        name = "/".join(json.loads(details["account"]))
-        super().__init__(f"{reason} (account {name}; `newel budgets raise` gives it more)", code=CODE)
+        super().__init__(
+            f"{reason} (account {shown_account(details['account'])}; `newel budgets raise` gives it more)", code=CODE
+        )
         #: Which budget is used up, and how much is spent, in words.
         self.reason = reason
         #: `account`, `unit`, `limit`, `spent` (in the limit's unit), and `until` (seconds since the epoch, or None).

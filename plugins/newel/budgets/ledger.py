@@ -10,7 +10,7 @@ A call is held on all its accounts before it is made, at the most that it may co
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
 from newel.contexts.limits import Unit
@@ -40,6 +40,8 @@ class Account:
     raised: int
     #: The limit that the last call had, before it was raised; None: none.
     limit: int | None
+    #: When something was last spent, or the limit was raised, in seconds since the epoch.
+    used: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,9 @@ class Ledger(Protocol):
 
     async def reset(self, account: str) -> None:
         """Let an account begin again with nothing spent, and nothing raised."""
+
+    async def remove(self, account: Account) -> bool:
+        """Remove an account that is still as it was read, and on which no call is under way; say whether it was."""
 
     async def accounts(self, ids: Collection[str] | None = None) -> list[Account]:
         """All accounts, or those with these ids; by id."""

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from newel.budgets.ledger import HELD, Account, Claim, Verdict, decide, in_order
 from newel.contexts.limits import Unit
+from newel.sessions.stored import accounts
 from newel.sessions.stored.rows import Key
 from newel.sessions.stored.service import StoredSessionService
 from newel.sessions.stored.statements import Statements
@@ -25,7 +26,7 @@ _TABLES_LOCK = 0x6E65776262
 _TABLES = (
     """CREATE TABLE IF NOT EXISTS {budgets} (
         id {name} NOT NULL, unit {name} NOT NULL, spent {integer} NOT NULL DEFAULT 0,
-        raised {integer} NOT NULL DEFAULT 0, most {integer},
+        raised {integer} NOT NULL DEFAULT 0, most {integer}, used {integer} NOT NULL,
         PRIMARY KEY (id, unit)){clustered}""",
     """CREATE TABLE IF NOT EXISTS {holds} (
         account {name} NOT NULL, unit {name} NOT NULL, hold {name} NOT NULL, amount {integer} NOT NULL,
@@ -38,21 +39,20 @@ class _Statements:
     """The statements of accounts in a dialect. Each of an account's begins with its id (?1) and unit (?2)."""
 
     def __init__(self, sql: Statements) -> None:
-        budgets, holds = sql.table("budgets"), sql.table("budget_holds")
+        budgets, holds = sql.table(accounts.BUDGETS), sql.table(accounts.HOLDS)
         own, of = "id = ?1 AND unit = ?2", "account = ?1 AND unit = ?2"
         words = {**sql.dialect.types, "budgets": budgets, "holds": holds}
         self.tables = [table.format(**words) for table in _TABLES]
         if sql.dialect.name == "postgresql":
             self.tables.insert(0, f"SELECT pg_advisory_xact_lock({_TABLES_LOCK:d})")
-        over = sql.dialect.over.format(column="lapses", now=sql.dialect.now)
+        over = accounts.over(sql)
         unless = sql.dialect.unless_exists or "ON DUPLICATE KEY UPDATE unit = unit"
-        self.make = f"INSERT INTO {budgets} (id, unit) VALUES (?1, ?2) {unless}"
-        lock = " FOR UPDATE" if sql.dialect.unlocked else ""
-        self.lock = f"SELECT spent, raised FROM {budgets} WHERE {own}{lock}"
+        self.make = f"INSERT INTO {budgets} (id, unit, used) VALUES (?1, ?2, ?3) {unless}"
+        self.lock = f"SELECT spent, raised FROM {budgets} WHERE {own}{accounts.lock(sql)}"
         #: A call that waits asks often, and must then change nothing.
         self.limit = f"UPDATE {budgets} SET most = ?3 WHERE {own} AND (most IS NULL OR most <> ?3)"
-        self.spend = f"UPDATE {budgets} SET spent = spent + ?3 WHERE {own}"
-        self.lift = f"UPDATE {budgets} SET raised = raised + ?3 WHERE {own}"
+        self.spend = f"UPDATE {budgets} SET spent = spent + ?3, used = ?4 WHERE {own}"
+        self.lift = f"UPDATE {budgets} SET raised = raised + ?3, used = ?4 WHERE {own}"
         self.clear = f"UPDATE {budgets} SET spent = 0, raised = 0 WHERE id = ?1"
         self.forget = f"DELETE FROM {holds} WHERE account = ?1 AND counted = 1"
         self.lapsed = f"SELECT hold, amount FROM {holds} WHERE {of} AND counted = 0 AND {over}"
@@ -65,7 +65,7 @@ class _Statements:
         of_row = "account = id AND h.unit = b.unit AND counted = 0"
         amounts = f"SELECT coalesce(sum(amount), 0) FROM {holds} AS h WHERE {of_row}"
         shown = (
-            f"SELECT id, unit, spent, raised, most, ({amounts} AND {over}), ({amounts} AND NOT ({over})) "
+            f"SELECT id, unit, spent, raised, most, ({amounts} AND {over}), ({amounts} AND NOT ({over})), used "
             f"FROM {budgets} AS b"
         )
         self.all, self.one = f"{shown} ORDER BY id, unit", f"{shown} WHERE id = ?1 ORDER BY unit"
@@ -117,9 +117,9 @@ class _Reserve(_Change):
     def steps(self, sql: Statements, batch: Batch) -> Steps[Verdict]:
         """See `Write`."""
         own = _statements(sql)
-        accounts = _named(sql, self.claims)
-        locked = yield from _each(accounts, own.make, own.lock)
-        for claim, account, ((spent, raised),) in zip(self.claims, accounts, locked, strict=True):
+        named = _named(sql, self.claims)
+        locked = yield from _locked(own, named)
+        for claim, account, (spent, raised) in zip(self.claims, named, locked, strict=True):
             if (yield Query(own.found, (*account, self.hold))).rows:
                 return HELD  # an earlier attempt's answer was lost
             spent += yield from _lapse(own, account)
@@ -129,7 +129,7 @@ class _Reserve(_Change):
             state = decide(claim, spent=spent, raised=raised, held=int(held))
             if state != "held":
                 return Verdict(state, claim, spent, raised)
-        for claim, account in zip(self.claims, accounts, strict=True):
+        for claim, account in zip(self.claims, named, strict=True):
             yield Query(own.hold, (*account, self.hold, claim.amount, self.seconds))
         return HELD
 
@@ -138,18 +138,25 @@ def _named(sql: Statements, claims: Sequence[Claim]) -> list[_Named]:
     return [(sql.dialect.stored(claim.account), claim.unit) for claim in claims]
 
 
-def _each(accounts: Sequence[_Named], *statements: str) -> Steps[list[Sequence[Sequence[int]]]]:
-    """Run statements for each account, in order; what the last one finds of each.
+def _locked(own: _Statements, named: Sequence[_Named]) -> Steps[list[Sequence[int]]]:
+    """Make accounts that are not there, and lock all; what is spent of each, and by how much it was raised.
 
-    All accounts are locked so before one is read: a transaction of MariaDB and MySQL sees what was there when it first
-    read, not what those that it then waited for have written.
+    All are locked before one is read: a transaction of MariaDB and MySQL sees what was there when it first read, not
+    what those that it then waited for have written. One that another transaction removes meanwhile is made again.
     """
-    found: list[Sequence[Sequence[int]]] = []
-    for account in accounts:
-        for statement in statements:
-            reply = yield Query(statement, account)
-        found.append(reply.rows)
+    found: list[Sequence[int]] = []
+    for account in named:
+        rows: Sequence[Sequence[int]] = ()
+        while not rows:
+            yield Query(own.make, (*account, _now()))
+            rows = (yield Query(own.lock, account)).rows
+        found.append(rows[0])
     return found
+
+
+def _now() -> int:
+    """The time by the calendar, in seconds since the epoch."""
+    return round(seam.clock())
 
 
 def _lapse(own: _Statements, account: _Named) -> Steps[int]:
@@ -159,7 +166,7 @@ def _lapse(own: _Statements, account: _Named) -> Steps[int]:
         yield Query(own.count, (*account, hold))
     total: int = sum(amount for _, amount in lapsed)
     if total:
-        yield Query(own.spend, (*account, total))
+        yield Query(own.spend, (*account, total, _now()))
     return total
 
 
@@ -184,16 +191,17 @@ class _Settle(_Change):
     def steps(self, sql: Statements, batch: Batch) -> Steps[None]:
         """See `Write`."""
         own = _statements(sql)
-        accounts = _named(sql, self.claims)
-        yield from _each(accounts, own.lock)
-        for claim, account in zip(self.claims, accounts, strict=True):
+        named = _named(sql, self.claims)
+        for account in named:
+            yield Query(own.lock, account)
+        for claim, account in zip(self.claims, named, strict=True):
             rows = (yield Query(own.found, (*account, self.hold))).rows
             if not rows:
                 continue  # an earlier attempt, whose answer was lost, has settled it
             held, counted = rows[0]
             amount = self.used.get(claim.unit, 0)
             if change := amount - (held if counted else 0):
-                yield Query(own.spend, (*account, change))
+                yield Query(own.spend, (*account, change, _now()))
             yield Query(own.end, (*account, self.hold))
 
 
@@ -231,12 +239,11 @@ class _Raise(_OfOne):
     def steps(self, sql: Statements, batch: Batch) -> Steps[None]:
         """See `Write`."""
         own, account = _statements(sql), (sql.dialect.stored(self.account), self.unit)
-        yield Query(own.make, account)
-        yield Query(own.lock, account)
+        yield from _locked(own, [account])
         if not (yield Query(own.found, (*account, self.once))).rows:
             yield Query(own.hold, (*account, self.once, 0, 0.0))
             yield Query(own.count, (*account, self.once))
-            yield Query(own.lift, (*account, self.amount))
+            yield Query(own.lift, (*account, self.amount, _now()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +253,26 @@ class _Reset(_OfOne):
         own, account = _statements(sql), (sql.dialect.stored(self.account),)
         yield Query(own.clear, account)
         yield Query(own.forget, account)
+
+
+@dataclass(frozen=True, slots=True)
+class _Remove(_OfOne):
+    """Removes an account, unless it is not what it was when it was read; the result says whether it did."""
+
+    unit: Unit
+    spent: int
+    raised: int
+
+    def steps(self, sql: Statements, batch: Batch) -> Steps[bool]:
+        """See `Write`."""
+        own, account = _statements(sql), (sql.dialect.stored(self.account), self.unit)
+        for spent, raised in (yield Query(own.lock, account)).rows:
+            spent += yield from _lapse(own, account)
+            is_same = (spent, raised) == (self.spent, self.raised)
+            if is_same and not (yield from accounts.is_under_way(sql, account)):
+                yield from accounts.removal(sql, account)
+                return True
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,8 +290,8 @@ class _Accounts:
             for id_ in sorted(self.ids):
                 rows += (yield Query(own.one, (sql.dialect.stored(id_),))).rows
         return [
-            Account(sql.dialect.read(id_), _text(unit), spent + int(lapsed), int(held), raised, limit)
-            for id_, unit, spent, raised, limit, lapsed, held in rows
+            Account(sql.dialect.read(id_), _text(unit), spent + int(lapsed), int(held), raised, limit, used)
+            for id_, unit, spent, raised, limit, lapsed, held, used in rows
         ]
 
 
@@ -308,6 +335,11 @@ class StoredLedger:
     async def reset(self, account: str) -> None:
         """See `Ledger`."""
         await (await self._ready()).commit(_Reset(account))
+
+    async def remove(self, account: Account) -> bool:
+        """See `Ledger`."""
+        write = _Remove(account.id, account.unit, account.spent, account.raised)
+        return await (await self._ready()).commit(write)
 
     async def accounts(self, ids: Collection[str] | None = None) -> list[Account]:
         """See `Ledger`."""

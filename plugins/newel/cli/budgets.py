@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import cast
 
 import click
 
 from newel import budgets as accounting
+from newel.budgets.pruning import stale
 from newel.cli.agent_sessions import AgentSessions, store_options, with_sessions
+from newel.cli.ages import Age
 from newel.cli.loading import OpenGroup
 from newel.cli.terminal import say, show_json, show_table, shown, to_terminal
-from newel.contexts.limits import SCALE, UNITS, Unit, shown_amount, stored_amount
-from newel_kernel import ConfigurationError, did_you_mean
+from newel.contexts.limits import SCALE, UNITS, Unit, shown_account, shown_amount, stored_amount
+from newel_kernel import ConfigurationError, did_you_mean, seam
 
 
 @click.group("budgets", cls=OpenGroup)
@@ -58,7 +59,7 @@ def raise_limit(ctx: click.Context, agent: str, account: str, unit: str, amount:
         return name
 
     name = with_sessions(ctx, agent, None, sessions, work)
-    say(f"{_words(name)} may have {shown_amount(counted, stored_amount(counted, amount))} more")
+    say(f"{shown_account(name)} may have {shown_amount(counted, stored_amount(counted, amount))} more")
 
 
 @budgets.command("reset")
@@ -74,7 +75,35 @@ def reset(ctx: click.Context, agent: str, account: str, sessions: str | None) ->
         await ledger.reset(name)
         return name
 
-    say(f"{_words(with_sessions(ctx, agent, None, sessions, work))} begins again")
+    say(f"{shown_account(with_sessions(ctx, agent, None, sessions, work))} begins again")
+
+
+@budgets.command("prune")
+@store_options
+@click.option(
+    "--older-than",
+    type=Age(),
+    default="30d",
+    metavar="AGE",
+    help="Only what was not used for this long; by default 30d.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
+@click.pass_context
+def prune(ctx: click.Context, agent: str, sessions: str | None, older_than: float, dry_run: bool) -> None:
+    """Remove accounts of runs, and of days and months that are over, and those of sessions that are gone (after a day).
+
+    Accounts of users, apps and all apps stay while they count, and so does every account with a call under way.
+    """
+
+    async def work(stored: AgentSessions) -> Sequence[str]:
+        ledger = _ledger(stored)
+        found = await stale(await ledger.accounts(), stored.store, seam.clock(), older_than)
+        return [one.id for one in found if dry_run or await ledger.remove(one)]
+
+    removed = with_sessions(ctx, agent, None, sessions, work)
+    for name in dict.fromkeys(map(shown_account, removed)):
+        say(name)
+    say(f"{'would remove' if dry_run else 'removed'} {len(set(removed))} in all", err=True)
 
 
 def _ledger(stored: AgentSessions) -> accounting.Ledger:
@@ -83,7 +112,7 @@ def _ledger(stored: AgentSessions) -> accounting.Ledger:
 
 def _named(text: str, accounts: Sequence[accounting.Account], unit: str) -> str:
     """The id of the account with that name, or of the only one whose name begins with it."""
-    names = {account.id: _words(account.id) for account in accounts}
+    names = {account.id: shown_account(account.id) for account in accounts}
     matches = [id_ for id_, name in names.items() if text in (id_, name)]
     matches = matches or [id_ for id_, name in names.items() if text and name.startswith(text)]
     if len(matches) > 1:
@@ -95,15 +124,10 @@ def _named(text: str, accounts: Sequence[accounting.Account], unit: str) -> str:
     return matches[0]
 
 
-def _words(id_: str) -> str:
-    """An account's name for people."""
-    return "/".join(json.loads(id_))
-
-
 def _facts(account: accounting.Account) -> dict[str, object]:
     scale = SCALE[account.unit]
     return {
-        "account": _words(account.id),
+        "account": shown_account(account.id),
         "unit": account.unit,
         "spent": account.spent / scale,
         "limit": None if account.limit is None else (account.limit + account.raised) / scale,
@@ -115,4 +139,4 @@ def _facts(account: accounting.Account) -> dict[str, object]:
 def _row(account: accounting.Account) -> list[str]:
     limit = "" if account.limit is None else shown_amount(account.unit, account.limit + account.raised)
     raised, held = (shown_amount(account.unit, one) if one else "" for one in (account.raised, account.held))
-    return [shown(_words(account.id)), shown_amount(account.unit, account.spent), limit, raised, held]
+    return [shown(shown_account(account.id)), shown_amount(account.unit, account.spent), limit, raised, held]

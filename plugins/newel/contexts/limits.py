@@ -20,8 +20,8 @@ AtLimit: TypeAlias = Literal["refuse", "cheaper", "ask"]
 #: How many of the store's unit are one of a limit's.
 SCALE: dict[Unit, int] = {"money": 1_000_000_000, "tokens": 1, "calls": 1, "seconds": 1_000}
 UNITS: tuple[Unit, ...] = tuple(SCALE)
-#: The longest id of an account: some databases bound the length of a key.
-_LONGEST_ID = 600
+#: The longest name within an account's id, as JSON: some databases bound the length of a key.
+_LONGEST_NAME = 120
 #: The largest limit in the store's units: databases have 64 bits, also for what is spent beyond it and raised.
 _MOST = 2**60
 
@@ -58,6 +58,10 @@ class Limit(BaseModel, extra="forbid", defer_build=True):
                 yield unit, stored_amount(unit, amount)
 
 
+#: Each is of one name more than the one before it.
+_OWNERS: tuple[Per, ...] = ("all", "app", "user", "session", "run")
+
+
 class Owner(NamedTuple):
     """On whose account a call is: the names of its run, from the app down."""
 
@@ -68,13 +72,52 @@ class Owner(NamedTuple):
 
 
 def account_id(limit: Limit, owner: Owner, now: float) -> str:
-    """The name of an account: a JSON list of whose it is, the names, and the period; shortened if it is too long."""
-    depth = ("all", "app", "user", "session", "run").index(limit.per)
-    name = json.dumps([limit.per, *owner[:depth], *([period_of(limit, now)] if limit.period else ())])
-    if len(name) <= _LONGEST_ID:
+    """The id of an account: a JSON list of whose it is, the names, and the period."""
+    names = map(_bounded, owner[: _OWNERS.index(limit.per)])
+    return json.dumps([limit.per, *names, *([period_of(limit, now)] if limit.period else ())])
+
+
+def _bounded(name: str) -> str | list[str]:
+    """A name; of one that is too long its start and a digest, in a form that no name has."""
+    if len(json.dumps(name)) <= _LONGEST_NAME:
         return name
-    # quoted again, it is twice as long at most
-    return json.dumps([limit.per, name[:250], blake2b(name.encode(), digest_size=16).hexdigest()])
+    return [json.dumps(name)[1:33].partition("\\")[0], blake2b(name.encode(), digest_size=16).hexdigest()]
+
+
+def accounts_of_session(app: str, user: str, session: str) -> list[tuple[str, str, str]]:
+    """Which accounts are of a session and its runs: for each kind an id, and the start and end of a range of ids."""
+    found = []
+    for per in ("run", "session"):  # in the order of their ids
+        start = json.dumps([per, *map(_bounded, (app, user, session))])[:-1]
+        found.append((f"{start}]", f"{start}, ", f"{start},!"))  # "!" follows the blank
+    return found
+
+
+class AccountName(NamedTuple):
+    """What the id of an account says."""
+
+    per: Per
+    #: The names of its owner, from the app down.
+    owner: tuple[str, ...]
+    #: The day or month; None: it is for ever.
+    period: str | None
+    #: Whether all names are whole.
+    exact: bool
+
+
+def account_name(id_: str) -> AccountName:
+    """What an account's id says; a long name is shown by its start and its digest."""
+    per, *rest = json.loads(id_)
+    names = [name if isinstance(name, str) else "~".join(name) for name in rest]
+    depth = _OWNERS.index(per)
+    period = names[depth] if len(names) > depth else None
+    return AccountName(per, tuple(names[:depth]), period, all(isinstance(name, str) for name in rest))
+
+
+def shown_account(id_: str) -> str:
+    """An account's name for people: ``user/shop/ann/2026-11-26``."""
+    name = account_name(id_)
+    return "/".join([name.per, *name.owner, *([name.period] if name.period else ())])
 
 
 def period_of(limit: Limit, now: float) -> str:
@@ -84,12 +127,15 @@ def period_of(limit: Limit, now: float) -> str:
 
 def period_end(limit: Limit, now: float) -> float | None:
     """When the account of this time ends, in seconds since the epoch; None: never."""
-    if limit.period is None:
-        return None
-    year, month, day = time.gmtime(now)[:3]
-    if limit.period == "month":
-        return float(calendar.timegm((year + month // 12, month % 12 + 1, 1, 0, 0, 0)))
-    return float(calendar.timegm((year, month, day, 0, 0, 0)) + 86_400)
+    return None if limit.period is None else end_of(period_of(limit, now))
+
+
+def end_of(period: str) -> float:
+    """When a day or a month ends, in seconds since the epoch."""
+    year, month, *day = map(int, period.split("-"))
+    if day:
+        return float(calendar.timegm((year, month, day[0], 0, 0, 0)) + 86_400)
+    return float(calendar.timegm((year + month // 12, month % 12 + 1, 1, 0, 0, 0)))
 
 
 def stored_amount(unit: Unit, amount: float) -> int:

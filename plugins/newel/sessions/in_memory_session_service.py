@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 
 from newel.sessions import event_log
@@ -64,6 +64,8 @@ class InMemorySessionService(OwnedSessions, SearchableSessions, SessionStore):
         self.sessions: dict[str, dict[str, dict[str, Session]]] = {}
         self.app_state: dict[str, Scope] = {}
         self.user_state: dict[str, dict[str, Scope]] = {}
+        #: By name, what else goes with a session (its app, its user and its id) that is deleted.
+        self.forgetting: dict[str, Callable[[str, str, str], None]] = {}
         self._numbers = count(1)
 
     async def create_session(
@@ -201,9 +203,11 @@ class InMemorySessionService(OwnedSessions, SearchableSessions, SessionStore):
         return await self.append_event(view, event)
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
-        """Forget the session."""
+        """Forget the session, and what goes with it."""
         with event_log.containers:
             self.sessions.get(app_name, {}).get(user_id, {}).pop(session_id, None)
+            for forget in self.forgetting.values():
+                forget(app_name, user_id, session_id)
 
     async def append_event(self, session: Session, event: Event) -> Event:
         """Commit to the stored log and to `session`, which may be a view of it or a copy, even a stale one."""

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from newel_kernel import seam
+
 DISTRIBUTION = """\
 name: mine
 extends: standard
@@ -64,3 +66,36 @@ def test_an_account_that_is_not_there_is_named(project: Any, agent: str) -> None
     assert "there is no account 'user/a' of tokens" in project.refused(
         "budgets", "raise", agent, "user/a", "tokens", "1"
     )
+
+
+RUNS = DISTRIBUTION.replace(
+    "{per: user, calls: 1, money: 2.5}", "{per: run, calls: 5}\n      - {per: session, calls: 9}"
+)
+
+
+def shown(project: Any) -> set[str]:
+    return {one["account"].split("/")[0] for one in json.loads(project.newel("budgets", "list", "a.yaml").stdout)}
+
+
+def test_stale_accounts_are_pruned(project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write("newel.yaml", RUNS)
+    project.write("a.yaml", "name: a\nmodel: 'echo:'\n")
+    assert project.newel("run", "a.yaml", "hello", "--session", "s").exit_code == 0
+    assert "removed 0 in all" in project.newel("budgets", "prune", "a.yaml").stderr
+    now = seam.clock()
+    monkeypatch.setattr(seam, "clock", lambda: now + 8 * 86_400)
+    assert (
+        "would remove 1 in all" in project.newel("budgets", "prune", "a.yaml", "--older-than", "7d", "--dry-run").stderr
+    )
+    assert shown(project) == {"run", "session"}
+    pruned = project.newel("budgets", "prune", "a.yaml", "--older-than", "7d")
+    assert pruned.stdout.startswith("run/a/user/s/")
+    assert shown(project) == {"session"}
+
+
+def test_the_accounts_of_a_deleted_session_are_gone(project: Any) -> None:
+    project.write("newel.yaml", RUNS)
+    project.write("a.yaml", "name: a\nmodel: 'echo:'\n")
+    assert project.newel("run", "a.yaml", "hello", "--session", "s").exit_code == 0
+    assert project.newel("sessions", "delete", "a.yaml", "s", "--yes").exit_code == 0
+    assert shown(project) == set()

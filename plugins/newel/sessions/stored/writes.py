@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple
 from newel.claims.errors import SessionBusyError
 from newel.sessions.event_log import EventLog
 from newel.sessions.pairing import check_pairing
+from newel.sessions.stored import accounts
 from newel.sessions.stored.encoding import StoredEvent
 from newel.sessions.stored.leases import Lease
 from newel.sessions.stored.reads import View
@@ -197,7 +198,7 @@ class Append:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Removes a session with its events and its own state; the scopes it shares stay."""
+    """Removes a session with its events, its own state and its accounts; the scopes it shares stay."""
 
     key: Key
 
@@ -206,6 +207,7 @@ class Delete:
 
     def steps(self, sql: Statements, batch: Batch) -> Steps[None]:
         """See `Write`."""
+        yield from accounts.removal_of(sql, self.key)
         for row in (yield Query(sql.row, tuple(map(sql.dialect.stored, self.key)))).rows:
             for statement in sql.delete:
                 yield Query(statement, (row[0],))
