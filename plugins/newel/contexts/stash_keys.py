@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from newel_kernel import Key
@@ -44,3 +44,5 @@ CONFIRMATIONS: Key[dict[str | None, ToolConfirmation]] = Key("confirmations", di
 ANSWERED: Key[dict[str | None, Answered]] = Key("answered calls", dict)
 #: Call id -> what the call that runs asks for, and what it keeps until the answer.
 ASKING: Key[dict[str, Asking]] = Key("asking calls", dict)
+#: Whether a run that is cancelled only leaves this process: another worker resumes it, so its open calls stay open.
+MOVES: Key[Callable[[], bool]] = Key("moves to another worker")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from newel_types import lazy_exports
 
 if TYPE_CHECKING:
+    from newel.engines.engine import OVER as OVER
     from newel.engines.engine import BaseEngine as BaseEngine
     from newel.engines.engine import EngineWorker as EngineWorker
     from newel.engines.engine import Outcome as Outcome
@@ -16,22 +17,33 @@ if TYPE_CHECKING:
     from newel.engines.engine import RunState as RunState
     from newel.engines.engine import SpecRefusedError as SpecRefusedError
     from newel.engines.engine import Work as Work
+    from newel.engines.inline import InlineEngine as InlineEngine
     from newel.engines.kinds import EngineBackend as EngineBackend
     from newel.engines.spec import InvocationSpec as InvocationSpec
     from newel.engines.spec import check_same as check_same
     from newel.engines.spec import queue_name as queue_name
+    from newel.engines.submissions import RunFailedError as RunFailedError
+    from newel.engines.submissions import SubmitOptions as SubmitOptions
+    from newel.engines.submissions import SubmittedRun as SubmittedRun
+    from newel.engines.work import AgentWork as AgentWork
 
 _WHERE = {
+    "AgentWork": "newel.engines.work",
     "BaseEngine": "newel.engines.engine",
     "EngineBackend": "newel.engines.kinds",
     "EngineWorker": "newel.engines.engine",
+    "InlineEngine": "newel.engines.inline",
     "InvocationSpec": "newel.engines.spec",
+    "OVER": "newel.engines.engine",
     "Outcome": "newel.engines.engine",
     "PostponedError": "newel.engines.engine",
+    "RunFailedError": "newel.engines.submissions",
     "RunNotFoundError": "newel.engines.engine",
     "RunRecord": "newel.engines.engine",
     "RunState": "newel.engines.engine",
     "SpecRefusedError": "newel.engines.engine",
+    "SubmitOptions": "newel.engines.submissions",
+    "SubmittedRun": "newel.engines.submissions",
     "Work": "newel.engines.engine",
     "check_same": "newel.engines.spec",
     "queue_name": "newel.engines.spec",

@@ -28,6 +28,10 @@ class RunState(StrEnum):
     MISFIT = "misfit"
 
 
+#: A run in one of these states is over, unless it is retried.
+OVER = frozenset({RunState.ENDED, RunState.FAILED, RunState.CANCELLED, RunState.MISFIT})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """How a worker has left a run: ids and numbers only, since the session's log has the rest."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import to_json
 
 from newel.engines.engine import SpecRefusedError
 from newel_kernel import brief, seam
@@ -42,6 +43,11 @@ class InvocationSpec(BaseModel):
     #: Counts up when a run that has ended is run again by `retry`.
     attempt: int = Field(default=1, ge=1)
 
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        check_size(self)
+        return self
+
     @property
     def key(self) -> str:
         """What an engine knows the run by: a second submission with the same key is the same run."""
@@ -51,6 +57,25 @@ class InvocationSpec(BaseModel):
     def queue(self) -> str:
         """The name of what its workers listen to: the same app, version and lock."""
         return queue_name(self.app_name, self.version, self.lock)
+
+
+def check_size(spec: InvocationSpec) -> None:
+    """Raise SpecRefusedError, which names the largest field, if the spec is larger than an engine keeps."""
+    fields = spec.model_dump(mode="json", exclude_defaults=True)
+    sizes = {name: len(to_json(value)) for name, value in fields.items()}
+    if (size := sum(sizes.values())) > MOST_BYTES:
+        name = max(sizes, key=sizes.__getitem__)
+        raise SpecRefusedError(f"{name}: its {sizes[name]} bytes make {size}; a run may carry {MOST_BYTES}")
+
+
+def new_spec(**fields: Any) -> InvocationSpec:
+    """The spec with these fields; SpecRefusedError names those that are wrong."""
+    try:
+        return InvocationSpec(**fields)
+    except ValidationError as error:
+        problems = error.errors(include_url=False, include_input=False)
+        told = [f"{'.'.join(map(str, one['loc'])) or 'spec'}: {one['msg']}" for one in problems]
+        raise SpecRefusedError("; ".join(told)) from None
 
 
 #: What a second submission may say otherwise: how soon and how long it runs, and what only a worker reads.

@@ -12,6 +12,7 @@ from __future__ import annotations
 from asyncio import CancelledError
 from collections.abc import Awaitable, Iterator, Sequence
 
+from newel.contexts.stash_keys import MOVES
 from newel.questions.provisional_results import PROVISIONAL
 from newel.turns.delegates import is_delegate
 from newel_kernel import (
@@ -144,11 +145,13 @@ def before(ctx: InvocationContext, request: LlmRequest) -> Awaitable[list[Event]
 
 
 async def close(ctx: InvocationContext, error: BaseException | None) -> list[Event]:
-    """Answer what this invocation leaves open, because it did not end by itself."""
+    """Answer what this invocation leaves open, because it did not end by itself, and no other worker resumes it."""
     cancelled = isinstance(error, (CancelledError, GeneratorExit))
     why = CANCELLED if cancelled else f"The run failed before the tool call had a result ({type(error).__name__})."
     calls = dict(_open_calls(ctx.session).calls)
     ended = list(_ended(ctx, calls))
+    if cancelled and (moves := ctx.stash.get(MOVES, None)) is not None and moves():
+        return ended
     pending = [one for one in calls.values() if one[0].invocation_id == ctx.invocation_id]
     return ended + _results(pending, why)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from enum import Enum, auto
 
+from newel.contexts.invocation_context import full_invocation
 from newel.questions.calls import answers
 from newel.questions.provisional_results import is_provisional
 from newel.questions.question import Kind, Question, find_question
@@ -21,6 +22,10 @@ from newel_types import Part
 TAKEN_UP = "taken_up"
 #: In an event's `custom_metadata`: the ids of the events of answers whose run failed before it began what they allow.
 NOT_BEGUN = "not_begun"
+#: In the `custom_metadata` of an answer's event: it was stored for a run that a worker resumes later.
+HANDED_OVER = "newel.handed_over"
+#: In an event's `custom_metadata`: the ids of the events of such answers that a run has made its own.
+TAKEN_IN = "newel.taken_in"
 #: The ids of the requests whose calls this run has begun.
 BEGUN: Key[set[str]] = Key("begun calls", set)
 #: The events of the message with which this run of the invocation began.
@@ -131,6 +136,16 @@ def may_act(ctx: InvocationContext, log: Log, first: Event, question: Question) 
     if work is None:
         return not _answered(ctx) or _is_alone(ctx)
     return work is not Work.RUNNING
+
+
+def handed_over(ctx: InvocationContext) -> list[Event]:
+    """The events of answers to this invocation that were stored for a later run, and that none has made its own."""
+    events = full_invocation(ctx).get_events(current_invocation=True)
+    taken = {
+        id_ for event in events for id_ in (event.custom_metadata or {}).get(TAKEN_IN) or () if event.author != "user"
+    }
+    stored = [one for one in events if one.author == "user" and (one.custom_metadata or {}).get(HANDED_OVER)]
+    return [event for event in stored if event.id not in taken]
 
 
 def unused_answers(ctx: InvocationContext) -> list[str]:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import newel_compose
 from newel import artifacts, claims, live, runners, runs, sessions
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from newel.apps.app import App
     from newel.artifacts.base_artifact_service import BaseArtifactService
     from newel.auth.credential_service.base_credential_service import BaseCredentialService
+    from newel.engines.engine import BaseEngine
+    from newel.engines.places import Place
+    from newel.engines.submissions import Submissions, SubmitOptions, SubmittedRun
     from newel.memory.base_memory_service import BaseMemoryService
     from newel.questions.question import Question
     from newel_compose import Composition
@@ -36,6 +39,7 @@ _steering = deferred("newel.runners.steering", "Steering")
 _applying = deferred("newel.budgets.composing", "applying")
 _typed = deferred("newel.runners.outcome", "typed")
 _open_questions = deferred("newel.questions.given_answers", "open_in")
+_submissions_of = deferred("newel.engines.submissions", "submissions_of")
 _answering = deferred("newel.questions.given_answers", "answering")
 
 
@@ -55,8 +59,9 @@ class Runner(OfAgent[DepsIn, Out], KernelRunner):
     """Runs an agent, a graph node or an app against sessions.
 
     Give `agent` (or `node`) with `app_name`, or `app`. A service that is not given comes from the app, else from the
-    distribution's `services`. `plugins` are objects with hooks (a `BasePlugin`, or anything with ``@hookimpl``
-    methods). `distribution` (a name or a YAML file) or `composition` says what runs; by default the folder's.
+    distribution's `services`, and so does the `engine` of submitted runs. `plugins` are objects with hooks (a
+    `BasePlugin`, or anything with ``@hookimpl`` methods). `distribution` (a name or a YAML file) or `composition` says
+    what runs; by default the folder's.
     """
 
     default_config = staticmethod(unset)
@@ -83,6 +88,7 @@ class Runner(OfAgent[DepsIn, Out], KernelRunner):
         auto_create_session: bool = False,
         distribution: str | None = None,
         composition: Composition | None = None,
+        engine: BaseEngine | None = None,
     ) -> None:
         root: Any = agent if node is None else as_root(node)
         if app is not None and (root is not None or plugins):
@@ -113,6 +119,8 @@ class Runner(OfAgent[DepsIn, Out], KernelRunner):
         self.plugin_close_timeout = plugin_close_timeout
         #: Whether a message to a session that a run has steers that run.
         self._steers = claims.steers(composed)
+        self._engine = engine
+        self._submissions: Submissions | None = None
         #: The background runs.
         self.runs = runs.Runs()
         self.artifact_service = services.artifact
@@ -318,6 +326,56 @@ class Runner(OfAgent[DepsIn, Out], KernelRunner):
             )
         return self.runs.start(events, user_id, session_id, partial(self._stored, user_id, session_id))
 
+    @property
+    def engine(self) -> BaseEngine:
+        """What hands submitted runs to workers: by default a queue of this runner, which ends with it."""
+        return self._to_engine().engine
+
+    async def submit(
+        self,
+        *,
+        user_id: str,
+        session_id: str,
+        new_message: Any = None,
+        invocation_id: str | None = None,
+        state_delta: dict[str, Any] | None = None,
+        **options: Unpack[SubmitOptions],
+    ) -> SubmittedRun:
+        """Hand one invocation to the engine, whose workers run it, whatever becomes of this process.
+
+        `new_message` begins one, as `invocation_id` if that is given: the same id again is the same run. An answer to
+        a run that waits is stored, and its run goes on. `invocation_id` alone resumes one. Submitted runs pause and
+        resume in every app. Raises SpecRefusedError, which names the field that is wrong.
+        """
+        if new_message is None and invocation_id is None:
+            raise ConfigurationError("submit needs a `new_message` or the `invocation_id` of a run to resume")
+        self._message(new_message, invocation_id, state_delta, False, None)
+        run: SubmittedRun = await self._to_engine().submit(
+            user_id, session_id, new_message, invocation_id, state_delta, **options
+        )
+        return run
+
+    def follow(
+        self, *, user_id: str, session_id: str, invocation_id: str, after: int = 0
+    ) -> AsyncGenerator[tuple[int, Event], None]:
+        """The stored events of a submitted run, from any machine, until it ends or waits for an answer.
+
+        Each comes with the number of events that the session had with it; those up to number `after` are left out.
+        """
+        return self._to_engine().follow(self._place(user_id, session_id), invocation_id, after)
+
+    async def cancel_run(self, *, user_id: str, session_id: str, invocation_id: str) -> None:
+        """End a submitted run, whether it is queued, running or paused; each open call gets its result event."""
+        await self._to_engine().cancel(self._place(user_id, session_id), invocation_id)
+
+    def _place(self, user_id: str, session_id: str) -> Place:
+        return {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
+
+    def _to_engine(self) -> Submissions:
+        if self._submissions is None:
+            self._submissions = _submissions_of()(self, self._engine)
+        return self._submissions
+
     async def _stored(self, user_id: str, session_id: str) -> Sequence[Event]:
         where: dict[str, Any] = {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
         session = await self.session_service.get_session(**where)
@@ -462,6 +520,8 @@ class Runner(OfAgent[DepsIn, Out], KernelRunner):
         self._closed = True
         seconds = self.plugin_close_timeout if seconds is None else seconds
         await self.runs.close(seconds)
+        if self._submissions is not None:
+            await self._submissions.close()
         await runs.close_all(self.agent, self.plugins, seconds)
 
     async def __aenter__(self) -> Self:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from newel import claims
-from newel.sessions.contract import SessionStore
+from newel.sessions.out_of_band import OutOfBand
 from newel.turns.steering import STEERS, told_by
 from newel_kernel import (
     BaseAgent,
@@ -19,7 +19,6 @@ from newel_kernel import (
     Message,
     NewelError,
     RunConfig,
-    Session,
     StaleSessionError,
     received,
 )
@@ -96,10 +95,7 @@ class Steering:
     async def _stored(self) -> Sequence[Event]:
         """The events of the message, stored while the run goes on."""
         service = self.runner.session_service
-        if not isinstance(service, SessionStore):
-            raise ConfigurationError(
-                f"the store {type(service).__name__} takes no message during a run: it has no append_out_of_band"
-            )
+        store = OutOfBand(service)
         content = received(self.message.content)
         if any(part.function_response is not None for part in content.parts or ()):
             raise ConfigurationError("an answer to a call does not steer a run: send it with run_async, after its end")
@@ -111,9 +107,7 @@ class Steering:
         assert session is not None, "a run has it"
         config = self.config.model_copy()
         config.custom_metadata = {**(config.custom_metadata or {}), STEERS: True}
-        return await self.runner.take_in(
-            session, Message(content, None, self.message.state_delta), config, _OutOfBand(service)
-        )
+        return await self.runner.take_in(session, Message(content, None, self.message.state_delta), config, store)
 
     async def _is_told(self, messages: Sequence[Event]) -> bool:
         session = await self.runner.session_service.open(**self.where)
@@ -129,21 +123,6 @@ def _tells(events: Sequence[Event], messages: Sequence[Event]) -> bool:
         if wanted in told_by(event):
             return True
     return True  # a rewind or a deletion has taken it back
-
-
-class _OutOfBand:
-    """A store through which an event is appended while a run has the session."""
-
-    def __init__(self, store: SessionStore) -> None:
-        self._store = store
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-    async def append_event(self, session: Session, event: Event) -> Event:
-        """Append out of band."""
-        where: Json = {"app_name": session.app_name, "user_id": session.user_id, "session_id": session.id}
-        return await self._store.append_out_of_band(**where, event=event)
 
 
 class _Told:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from newel.testing.commands import command_conformance as command_conformance
     from newel.testing.conversation import Conversation as Conversation
     from newel.testing.conversation import Turn as Turn
+    from newel.testing.engines.conformance import engine_checks as engine_checks
+    from newel.testing.engines.conformance import engine_conformance as engine_conformance
     from newel.testing.hashing_embedder import HashingEmbedder as HashingEmbedder
     from newel.testing.memory import memory_checks as memory_checks
     from newel.testing.memory import memory_conformance as memory_conformance
@@ -56,6 +58,8 @@ _WHERE = (
         "Turn": "newel.testing.conversation",
         "artifact_checks": "newel.testing.artifacts.conformance",
         "artifact_conformance": "newel.testing.artifacts.conformance",
+        "engine_checks": "newel.testing.engines.conformance",
+        "engine_conformance": "newel.testing.engines.conformance",
         "telemetry_findings": "newel.testing.telemetry",
         "session_checks": "newel.testing.sessions.conformance",
         "session_conformance": "newel.testing.sessions.conformance",

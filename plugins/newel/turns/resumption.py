@@ -9,7 +9,7 @@ from newel import turns
 from newel.contexts.invocation_context import InvocationContext, full_invocation
 from newel.questions.answer_checks import check_answers
 from newel.questions.names import HIDDEN
-from newel.questions.precedence import MESSAGES, Work, answered_again, answers_more, late_ids, note_work
+from newel.questions.precedence import MESSAGES, Work, answered_again, answers_more, handed_over, late_ids, note_work
 from newel.turns.conversations import conversing_node
 from newel.turns.delegates import DELEGATE_MODES, is_delegate
 from newel.turns.routing import choose_agent
@@ -69,7 +69,9 @@ def answering(context: KernelInvocationContext) -> BaseAgent | None:
     """The agent that answers: in a resumed invocation the one that began it (None if it has ended), else the turn's."""
     ctx: InvocationContext = context  # type: ignore[assignment]  # or `enter` would have refused it
     if MESSAGES not in ctx.stash:
-        return _agent(ctx)
+        choice = _agent(ctx)
+        stored = handed_over(ctx) if ctx.resumed and choice is not None else []
+        return turns.Acceptance(name=choice.name, agent=choice, answers=stored) if choice and stored else choice
     late, again = late_ids(ctx), answered_again(ctx)
     note_work(ctx, Work.RUNNING)
     if late and not answers_more(ctx, late):
@@ -105,11 +107,14 @@ def continued(root: BaseAgent, turn: Turn, resumable: bool) -> str | None:
     event = turn.asker if turn.answered else conversing_node(turn.log)
     if event is None or not (resumable or event.node_info.path or event.isolation_scope is not None):
         return None
-    first = _first_agent(root, turn.log, event.invocation_id)
-    own = (
-        e for e in turn.log.standing() if e.invocation_id == event.invocation_id and first and e.author == first.name
-    )
-    return None if any(one.actions.end_of_agent for one in own) else event.invocation_id
+    return None if has_ended(root, turn.log, event.invocation_id) else event.invocation_id
+
+
+def has_ended(root: BaseAgent, log: Log, invocation_id: str) -> bool:
+    """Whether the log says that the agent with which the invocation began has ended."""
+    first = _first_agent(root, log, invocation_id)
+    own = (e for e in log.standing() if e.invocation_id == invocation_id and first and e.author == first.name)
+    return any(one.actions.end_of_agent for one in own)
 
 
 def _first_agent(root: BaseAgent, log: Log, invocation_id: str) -> BaseAgent | None:

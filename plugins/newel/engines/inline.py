@@ -1,0 +1,270 @@
+"""InlineEngine: runs in this process, one event loop's; they end with it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from newel.engines.engine import (
+    OVER,
+    BaseEngine,
+    EngineWorker,
+    Outcome,
+    PostponedError,
+    RunNotFoundError,
+    RunRecord,
+    RunState,
+    Work,
+)
+from newel.engines.spec import InvocationSpec, check_same
+from newel_kernel import brief, seam
+
+_log = logging.getLogger(__name__)
+#: How many ended runs it remembers.
+_REMEMBERED = 1000
+#: How often a run is tried whose store is away, and the pauses before, in seconds.
+_ATTEMPTS = 6
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 10.0
+
+
+class _Entry:
+    """A run, and what is under way for it."""
+
+    def __init__(self, spec: InvocationSpec, number: int) -> None:
+        self.record = RunRecord(spec=spec, state=RunState.QUEUED, submitted=seam.clock())
+        self.place = (spec.priority, number)
+        self.worker: _Worker | None = None
+        self.task: asyncio.Task[None] | None = None
+        #: How often in succession an attempt has failed.
+        self.failures = 0
+        #: Whether it may be handed out: not during a pause.
+        self.is_ready = True
+        #: Whether an answer came while a worker had it.
+        self.is_signalled = False
+        #: Why it is cancelled; empty: it is not.
+        self.cancelled = ""
+        self.timers: list[asyncio.TimerHandle] = []
+
+    def set(self, state: RunState, reason: str = "", outcome: Outcome | None = None) -> None:
+        ended = seam.clock() if state in OVER else None
+        self.record = replace(self.record, state=state, reason=reason, ended=ended, outcome=outcome)
+
+    def stop_timers(self) -> None:
+        while self.timers:
+            self.timers.pop().cancel()
+
+
+class InlineEngine(BaseEngine):
+    """Runs what is submitted by workers of this process, in the event loop that uses it."""
+
+    in_process: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        self._runs: dict[str, _Entry] = {}
+        self._workers: list[_Worker] = []
+        self._count = 0
+
+    async def submit(self, spec: InvocationSpec) -> RunRecord:
+        """Queue the run, or find it again."""
+        if (known := self._runs.get(spec.key)) is not None:
+            check_same(known.record.spec, spec)
+            return known.record
+        self._count += 1
+        entry = self._runs[spec.key] = _Entry(spec, self._count)
+        if spec.seconds is not None:
+            loop = asyncio.get_running_loop()
+            entry.timers.append(loop.call_later(spec.seconds, self._cancel, entry, "its time is over"))
+        self._forget()
+        self._hand_out()
+        return entry.record
+
+    async def signal(self, key: str) -> None:
+        """Queue a paused run again."""
+        entry = self._found(key)
+        if entry.record.state is RunState.PAUSED:
+            self._queue(entry, "an answer came")
+        elif entry.record.state not in OVER:
+            entry.is_signalled = True
+
+    async def cancel(self, key: str) -> None:
+        """End a run."""
+        self._cancel(self._found(key), "cancelled")
+
+    async def retry(self, key: str) -> None:
+        """Queue an ended run again; one that has ended well, or has not ended, does not change."""
+        entry = self._found(key)
+        if entry.record.state in OVER and entry.record.state is not RunState.ENDED:
+            spec = entry.record.spec
+            entry.record = replace(entry.record, spec=spec.model_copy(update={"attempt": spec.attempt + 1}))
+            entry.failures, entry.cancelled = 0, ""
+            self._queue(entry, "retried")
+
+    async def record(self, key: str) -> RunRecord | None:
+        """What is known about a run."""
+        entry = self._runs.get(key)
+        return entry.record if entry is not None else None
+
+    async def records(
+        self, *, app_name: str | None = None, state: RunState | None = None, most: int = 100
+    ) -> Sequence[RunRecord]:
+        """The runs, the newest first."""
+        records = [entry.record for entry in reversed(self._runs.values())]
+        fit = [one for one in records if app_name in (None, one.spec.app_name) and state in (None, one.state)]
+        return fit[:most]
+
+    def worker(self, work: Work, queues: Sequence[str], *, concurrency: int = 10, name: str = "") -> EngineWorker:
+        """A worker of this process."""
+        return _Worker(self, work, queues, concurrency, name or f"worker-{len(self._workers) + 1}")
+
+    async def close(self) -> None:
+        """Release what runs."""
+        for worker in [*self._workers]:
+            await worker.drain(0)
+        for entry in self._runs.values():
+            entry.stop_timers()
+
+    def join(self, worker: _Worker) -> None:
+        """Hand runs out to a worker from now on."""
+        self._workers.append(worker)
+        self._hand_out()
+
+    def leave(self, worker: _Worker) -> None:
+        """Hand nothing out to it any more."""
+        if worker in self._workers:
+            self._workers.remove(worker)
+
+    def _found(self, key: str) -> _Entry:
+        if (entry := self._runs.get(key)) is None:
+            raise RunNotFoundError(f"there is no run {brief(key)!r}")
+        return entry
+
+    def _queue(self, entry: _Entry, reason: str, seconds: float = 0.0) -> None:
+        entry.set(RunState.QUEUED, reason)
+        entry.is_ready = seconds <= 0
+        if not entry.is_ready:
+            entry.timers.append(asyncio.get_running_loop().call_later(seconds, self._again, entry))
+        self._hand_out()
+
+    def _again(self, entry: _Entry) -> None:
+        entry.is_ready = True
+        self._hand_out()
+
+    def _cancel(self, entry: _Entry, reason: str) -> None:
+        if entry.record.state in OVER:
+            return
+        entry.cancelled = reason
+        if entry.task is not None:
+            entry.task.cancel()
+        else:
+            entry.set(RunState.CANCELLED, reason)
+
+    def _hand_out(self) -> None:
+        if not any(worker.has_room for worker in self._workers):
+            return
+        waiting = [one for one in self._runs.values() if one.record.state is RunState.QUEUED and one.is_ready]
+        for entry in sorted(waiting, key=lambda one: one.place):
+            fit = (one for one in self._workers if one.takes(entry.record.spec))
+            if (worker := min(fit, key=lambda one: len(one.running), default=None)) is not None:
+                self._begin(entry, worker)
+
+    def _begin(self, entry: _Entry, worker: _Worker) -> None:
+        known = entry.record
+        entry.record = replace(
+            known,
+            state=RunState.RUNNING,
+            attempts=known.attempts + 1,
+            worker=worker.name,
+            reason="",
+            started=known.started or seam.clock(),
+            ended=None,
+        )
+        entry.worker, entry.is_signalled = worker, False
+        entry.task = worker.tasks[known.spec.key] = seam.spawn(self._drive(entry, worker), name=known.spec.key)
+
+    async def _drive(self, entry: _Entry, worker: _Worker) -> None:
+        key, then = entry.record.spec.key, 0.0
+        state, reason, outcome = RunState.QUEUED, "", None
+        try:
+            outcome = await worker.work(entry.record.spec)
+            state, reason, entry.failures = outcome.state, outcome.error, 0
+        except asyncio.CancelledError:
+            if not entry.cancelled:
+                raise
+            state = RunState.CANCELLED
+        except PostponedError as error:
+            entry.record = replace(entry.record, attempts=entry.record.attempts - 1)
+            reason, then = error.reason, error.seconds
+        except Exception as error:  # noqa: BLE001 - a plugin boundary: it is tried again
+            state, reason, then = self._failed(entry, error)
+        finally:
+            entry.task = entry.worker = None
+            del worker.tasks[key]
+        self._left(entry, state, reason, outcome, then)
+
+    def _failed(self, entry: _Entry, error: Exception) -> tuple[RunState, str, float]:
+        entry.failures += 1
+        name = type(error).__name__
+        if entry.failures >= _ATTEMPTS:
+            return RunState.FAILED, f"{entry.failures} attempts failed, the last with {name}", 0.0
+        _log.warning("the run %s is tried again: %s", entry.record.spec.key, name)
+        return RunState.QUEUED, name, min(_FIRST_PAUSE * 2**entry.failures, _LONGEST_PAUSE)
+
+    def _left(self, entry: _Entry, state: RunState, reason: str, outcome: Outcome | None, then: float) -> None:
+        if entry.cancelled and (state is RunState.CANCELLED or state not in OVER):
+            entry.set(RunState.CANCELLED, entry.cancelled, outcome)
+        elif state is RunState.QUEUED or (state is RunState.PAUSED and entry.is_signalled):
+            self._queue(entry, reason, then)
+            return
+        else:
+            entry.set(state, reason, outcome)
+        if entry.record.state in OVER:
+            entry.stop_timers()
+        self._hand_out()
+
+    def _forget(self) -> None:
+        over = [key for key, entry in self._runs.items() if entry.record.state in OVER]
+        for key in over[:-_REMEMBERED]:
+            del self._runs[key]
+
+
+class _Worker(EngineWorker):
+    """Takes the runs of an InlineEngine."""
+
+    def __init__(self, engine: InlineEngine, work: Work, queues: Sequence[str], concurrency: int, name: str) -> None:
+        self.work = work
+        self.name = name
+        self.tasks: dict[str, asyncio.Task[None]] = {}
+        self._engine = engine
+        self._queues = frozenset(queues)
+        self._concurrency = concurrency
+
+    @property
+    def running(self) -> Sequence[str]:
+        """The keys of the runs that it has now."""
+        return [*self.tasks]
+
+    @property
+    def has_room(self) -> bool:
+        """Whether it has fewer runs than it may have."""
+        return len(self.tasks) < self._concurrency
+
+    def takes(self, spec: InvocationSpec) -> bool:
+        """Whether it takes a run now."""
+        return self.has_room and spec.queue in self._queues
+
+    async def start(self) -> None:
+        """Begin to take runs."""
+        self._engine.join(self)
+
+    async def drain(self, seconds: float) -> None:
+        """Take no more, and leave those under way after `seconds` to others."""
+        self._engine.leave(self)
+        if self.tasks and seconds > 0:
+            await asyncio.wait([*self.tasks.values()], timeout=seconds)
+        for key in self.running:
+            self.work.release(key)
+        if self.tasks:
+            await asyncio.wait([*self.tasks.values()])

@@ -1,0 +1,178 @@
+"""Work: one run in a worker, which begins, goes on or has ended as its session's log says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from contextlib import aclosing, suppress
+
+from newel.claims import SessionBusyError, is_leasing
+from newel.contexts.run_config import RunConfig
+from newel.engines.closing import close_calls
+from newel.engines.engine import Outcome, PostponedError, RunState
+from newel.engines.entry import BegunError, Entry
+from newel.engines.messages import message_of, remove_message
+from newel.engines.places import AppRunner, place_of
+from newel.engines.spec import InvocationSpec
+from newel.engines.versions import Version, version_of
+from newel.questions.given_answers import open_in
+from newel.sessions.errors import StoreUnavailableError
+from newel.turns.pauses import pauses
+from newel.turns.resumption import has_ended
+from newel_kernel import (
+    FencedError,
+    Log,
+    Message,
+    Session,
+    SessionNotFoundError,
+    StaleSessionError,
+    StreamingMode,
+    brief,
+    seam,
+)
+
+#: How long a run waits for another one that has its session before it asks again, in seconds.
+_LEAST, _MOST = 0.1, 2.0
+#: How long another worker is given to fit a run that this one does not.
+_MISFIT_SECONDS = 5.0
+
+
+class AgentWork:
+    """The work of a worker that has these apps: runs invocations of them."""
+
+    def __init__(self, runners: Iterable[AppRunner]) -> None:
+        self._runners = {runner.app_name: runner for runner in runners}
+        self._versions: dict[str, Version] = {name: version_of(one) for name, one in self._runners.items()}
+        self._under_way: dict[str, _Run] = {}
+
+    @property
+    def queues(self) -> list[str]:
+        """The queues whose runs fit."""
+        return [version.queue(name) for name, version in self._versions.items()]
+
+    async def __call__(self, spec: InvocationSpec) -> Outcome:
+        """Run or resume the invocation; see `Work`."""
+        if spec.key in self._under_way:
+            raise PostponedError("this worker has the run already", _LEAST)
+        run = self._under_way[spec.key] = _Run(self._fitting(spec), spec)
+        try:
+            return await run.outcome()
+        finally:
+            del self._under_way[spec.key]
+
+    def release(self, key: str) -> None:
+        """End a run here for another worker to resume."""
+        if (run := self._under_way.get(key)) is not None:
+            run.release()
+
+    def _fitting(self, spec: InvocationSpec) -> AppRunner:
+        runner = self._runners.get(spec.app_name)
+        if runner is None:
+            raise PostponedError(f"this worker has no app {brief(spec.app_name)!r}", _MISFIT_SECONDS)
+        if (misfit := self._versions[spec.app_name].misfit(spec)) is not None:
+            raise PostponedError(misfit, _MISFIT_SECONDS)
+        return runner
+
+
+class _Run:
+    """One run of a worker, in a task of its own: its end is waited for, whoever cancels the caller."""
+
+    def __init__(self, runner: AppRunner, spec: InvocationSpec) -> None:
+        self._runner = runner
+        self._spec = spec
+        self._where = place_of(spec)
+        self._is_released = False
+        self._task = seam.spawn(self._ended(), name=f"run {spec.key}")
+
+    def release(self) -> None:
+        self._is_released = True
+        self._task.cancel()
+
+    async def outcome(self) -> Outcome:
+        """Wait for the end; a cancellation of the caller cancels the run, and its end is the caller's."""
+        caller, cancelled = asyncio.current_task(), 0
+        while not self._task.done():
+            try:
+                await asyncio.wait([self._task])
+            except asyncio.CancelledError:  # a second one does not wait for the clean-up
+                cancelled += 1
+                self._task.cancel()
+        for _ in range(cancelled if caller is not None else 0):
+            caller.uncancel()  # type: ignore[union-attr]
+        return self._task.result() if not self._task.cancelled() else self._cancelled(0)
+
+    async def _ended(self) -> Outcome:
+        try:
+            return await self._run()
+        except asyncio.CancelledError:
+            if not self._is_released:
+                await self._close_calls()
+            return self._cancelled(await self._count())
+        except (PostponedError, StoreUnavailableError):
+            raise
+        except (SessionBusyError, FencedError, BegunError) as error:
+            raise PostponedError(f"another worker has the session ({type(error).__name__})", _LEAST * 5) from error
+        except StaleSessionError as error:
+            raise PostponedError("the session went on meanwhile", _LEAST) from error
+        except Exception as error:  # noqa: BLE001 - a plugin boundary: the agent's own; the log has its text
+            return Outcome(state=RunState.FAILED, events=await self._count(), error=type(error).__name__)
+
+    def _cancelled(self, events: int) -> Outcome:
+        if self._is_released:
+            raise PostponedError("its worker drains", 0.0)
+        return Outcome(state=RunState.CANCELLED, events=events)
+
+    async def _run(self) -> Outcome:
+        session = await self._session()
+        log, id_ = Log(session.events), self._spec.invocation_id
+        begun = log.beginning(id_) is not None
+        if begun and has_ended(self._runner.agent, log, id_):
+            await remove_message(self._runner, self._spec)
+            return Outcome(state=RunState.ENDED, events=len(session.events))
+        content = None if begun else await message_of(self._runner, self._spec)
+        entry = Entry(None if begun else id_, lambda: self._is_released)
+        message = Message(content, id_ if begun else None, None if begun else self._spec.state_delta, mode=entry)
+        events = self._runner.invoke(self._spec.user_id, self._spec.session_id, message, self._config())
+        async with aclosing(events):
+            async for _ in events:
+                pass
+        await remove_message(self._runner, self._spec)
+        return self._left(entry)
+
+    async def _session(self) -> Session:
+        """The session, which no other process has."""
+        store = self._runner.session_service
+        session = await store.open(**self._where)
+        if session is None:
+            if not self._runner.auto_create_session:
+                raise SessionNotFoundError(f"there is no session {brief(self._spec.session_id)!r}")
+            session = await store.create_session(**self._where)
+        if is_leasing(store) and (holder := store.holder(session)) is not None:
+            seconds = min(max(store.seconds_left(session), _LEAST), _MOST)
+            raise PostponedError(f"another worker has the session ({holder})", seconds)
+        return session
+
+    def _config(self) -> RunConfig:
+        spec = self._spec
+        mode = StreamingMode.SSE if spec.streaming else StreamingMode.NONE
+        return RunConfig(streaming_mode=mode, custom_metadata=spec.custom_metadata)
+
+    def _left(self, entry: Entry) -> Outcome:
+        """How the run has left its session."""
+        ctx = entry.context
+        assert ctx is not None, "the run has entered its session"
+        events = ctx.session.events
+        if has_ended(self._runner.agent, Log(events), ctx.invocation_id) or not pauses(ctx):
+            return Outcome(state=RunState.ENDED, events=len(events))
+        waits_for = tuple(one.id for one in open_in(events) if one.invocation_id == ctx.invocation_id)
+        return Outcome(state=RunState.PAUSED, events=len(events), waits_for=waits_for)
+
+    async def _close_calls(self) -> None:
+        with suppress(Exception):  # the canceller looks again: see `Submitted.cancel`
+            await close_calls(self._runner, self._where, self._spec.invocation_id)
+
+    async def _count(self) -> int:
+        with suppress(Exception):  # a number for people: the store may be away
+            session = await self._runner.session_service.open(**self._where)
+            return len(session.events) if session is not None else 0
+        return 0

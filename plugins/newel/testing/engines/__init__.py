@@ -1,0 +1,1 @@
+"""Checks of what every engine must do, for authors of engines."""
