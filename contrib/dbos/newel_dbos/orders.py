@@ -1,0 +1,156 @@
+"""What submitters order and read: each function is one transaction."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from newel.engines import InvocationSpec, Outcome, RunNotFoundError, RunRecord, RunState, check_same
+from newel_dbos.book import Page, workflow_id
+
+_SERVED = "EXISTS (SELECT FROM {queues} AS q WHERE q.queue = r.queue AND q.lapses > now())"
+_RECORD = (
+    "SELECT spec, state, attempts, worker, reason, outcome, cancelled, due IS NOT NULL AS postponed, "
+    + _SERVED
+    + " AS served, extract(epoch FROM submitted)::float8 AS submitted, extract(epoch FROM started)::float8 AS started, "
+    "extract(epoch FROM ended)::float8 AS ended FROM {runs} AS r "
+)
+
+
+def submit(page: Page, spec: InvocationSpec) -> RunRecord:
+    """See `BaseEngine.submit`."""
+    rows = page.query(
+        "INSERT INTO {runs} (key, app_name, queue, spec, deadline) VALUES (%(key)s, %(app)s, %(queue)s, %(spec)s, "
+        "now() + %(seconds)s::float8 * interval '1 second') ON CONFLICT (key) DO NOTHING RETURNING 1 AS stretch",
+        key=spec.key,
+        app=spec.app_name,
+        queue=spec.queue,
+        spec=spec.model_dump_json(),
+        seconds=spec.seconds,
+    )
+    if rows:
+        row = {"key": spec.key, "stretch": 1, "queue": spec.queue, "tenant": spec.tenant, "priority": spec.priority}
+        page.enqueue([row])
+    record = _only(page, spec.key)
+    if not rows:
+        check_same(record.spec, spec)
+    return record
+
+
+def signal(page: Page, key: str) -> None:
+    """See `BaseEngine.signal`."""
+    if not page.hand_out("key = %(key)s AND state = 'paused' AND NOT cancelled", ", signalled = false", key=key):
+        # The answer may be there just before the run says that it pauses.
+        page.query("UPDATE {runs} SET signalled = true WHERE key = %(key)s AND state = 'running'", key=key)
+        _only(page, key)
+
+
+def cancel(page: Page, key: str) -> None:
+    """See `BaseEngine.cancel`. What a worker has begun is left to a worker, which ends its open calls."""
+    rows = page.query(
+        "UPDATE {runs} SET state = 'cancelled', cancelled = true, ended = now(), due = NULL, "
+        "reason = 'cancelled before it began', outcome = %(outcome)s "
+        "WHERE key = %(key)s AND state = 'queued' AND attempts = 0 RETURNING stretch",
+        key=key,
+        outcome=written(Outcome(state=RunState.CANCELLED)),
+    )
+    if rows:
+        page.stale.append(workflow_id(key, rows[0].stretch))
+        return
+    open_states = "state IN ('queued', 'running', 'paused')"
+    page.query("UPDATE {runs} SET cancelled = true WHERE key = %(key)s AND " + open_states, key=key)
+    _only(page, key)
+
+
+def retry(page: Page, key: str) -> None:
+    """See `BaseEngine.retry`."""
+    spec = _only(page, key).spec
+    again = spec.model_copy(update={"attempt": spec.attempt + 1})
+    page.hand_out(
+        "key = %(key)s AND state IN ('failed', 'cancelled', 'misfit')",
+        ", spec = %(spec)s, cancelled = false, signalled = false, failures = 0, crashes = 0, reason = '', "
+        "outcome = NULL, ended = NULL, deadline = now() + %(seconds)s::float8 * interval '1 second'",
+        key=key,
+        spec=again.model_dump_json(),
+        seconds=spec.seconds,
+    )
+
+
+def one(page: Page, key: str) -> RunRecord | None:
+    """See `BaseEngine.record`."""
+    give_up(page, key=key)
+    rows = page.query(_RECORD + "WHERE key = %(key)s", key=key)
+    return _record(rows[0]) if rows else None
+
+
+def several(page: Page, app_name: str | None, state: RunState | None, most: int) -> list[RunRecord]:
+    """See `BaseEngine.records`."""
+    give_up(page)
+    rows = page.query(
+        _RECORD + "WHERE (%(app)s::text IS NULL OR app_name = %(app)s) AND (%(state)s::text IS NULL OR "
+        "state = %(state)s) ORDER BY number DESC LIMIT %(most)s",
+        app=app_name,
+        state=None if state is None else state.value,
+        most=most,
+    )
+    return [_record(row) for row in rows]
+
+
+def give_up(page: Page, key: str | None = None) -> None:
+    """End the runs for which no worker that fits came in time."""
+    rows = page.query(
+        "UPDATE {runs} AS r SET state = 'misfit', ended = now(), due = NULL, reason = 'VersionMismatch: no worker for '"
+        " || queue || ' came in time' WHERE state = 'queued' AND (%(key)s::text IS NULL OR key = %(key)s) AND "
+        "waits < now() - %(misfit)s::float8 * interval '1 second' AND NOT EXISTS (SELECT FROM {queues} AS q WHERE "
+        "q.queue = r.queue AND q.lapses > now() - %(misfit)s::float8 * interval '1 second') RETURNING key, stretch",
+        key=key,
+        misfit=page.access.misfit,
+    )
+    page.stale += [workflow_id(row.key, row.stretch) for row in rows]
+
+
+def _only(page: Page, key: str) -> RunRecord:
+    rows = page.query(_RECORD + "WHERE key = %(key)s", key=key)
+    if not rows:
+        raise RunNotFoundError(f"the engine has no run {key!r}")
+    return _record(rows[0])
+
+
+def _record(row: Any) -> RunRecord:
+    return RunRecord(
+        spec=InvocationSpec.model_validate_json(row.spec),
+        state=RunState(row.state),
+        attempts=row.attempts,
+        worker=row.worker,
+        reason=_reason(row),
+        submitted=row.submitted,
+        started=row.started,
+        ended=row.ended,
+        outcome=read(row.outcome),
+    )
+
+
+def _reason(row: Any) -> str:
+    text: str = row.reason
+    if row.state not in ("queued", "paused", "running"):
+        return text
+    if row.cancelled:
+        return "it is being cancelled"
+    if row.state == "queued" and not row.served:
+        return f"no worker for {InvocationSpec.model_validate_json(row.spec).queue} is there"
+    if row.state == "queued" and not text:
+        return "it waits for a free worker"
+    return text
+
+
+def written(outcome: Outcome) -> str:
+    """An outcome as the tables have it."""
+    return json.dumps([outcome.state.value, outcome.events, list(outcome.waits_for), outcome.error])
+
+
+def read(text: str | None) -> Outcome | None:
+    """An outcome from the tables."""
+    if text is None:
+        return None
+    state, events, waits_for, error = json.loads(text)
+    return Outcome(state=RunState(state), events=events, waits_for=tuple(waits_for), error=error)

@@ -1,0 +1,48 @@
+"""The tables next to DBOS's own: runs, workers, and the queues that somebody works."""
+
+from __future__ import annotations
+
+from dbos import DBOS
+from sqlalchemy import Engine
+
+from newel_dbos.access import Access
+
+#: Processes take turns to make the tables.
+_LOCK = 0x6E6577646273
+_STATEMENTS = (
+    f"SELECT pg_advisory_xact_lock({_LOCK:d})",
+    "CREATE SCHEMA IF NOT EXISTS {0}",
+    # `stretch` counts how often the run was handed out: each has a workflow of DBOS of its own. What belongs to an
+    # earlier one writes nothing.
+    """CREATE TABLE IF NOT EXISTS {0}.newel_runs (
+        number bigint GENERATED ALWAYS AS IDENTITY, key text PRIMARY KEY, app_name text NOT NULL, queue text NOT NULL,
+        spec text NOT NULL, state text NOT NULL DEFAULT 'queued', stretch integer NOT NULL DEFAULT 1,
+        attempts integer NOT NULL DEFAULT 0, failures integer NOT NULL DEFAULT 0,
+        crashes integer NOT NULL DEFAULT 0,
+        executor text NOT NULL DEFAULT '', worker text NOT NULL DEFAULT '', reason text NOT NULL DEFAULT '',
+        outcome text, cancelled boolean NOT NULL DEFAULT false, signalled boolean NOT NULL DEFAULT false,
+        submitted timestamptz NOT NULL DEFAULT now(), waits timestamptz NOT NULL DEFAULT now(),
+        due timestamptz, deadline timestamptz, started timestamptz, ended timestamptz)""",
+    """CREATE TABLE IF NOT EXISTS {0}.newel_workers (
+        executor text PRIMARY KEY, lapses timestamptz NOT NULL)""",
+    """CREATE TABLE IF NOT EXISTS {0}.newel_queues (
+        queue text PRIMARY KEY, lapses timestamptz NOT NULL)""",
+    "CREATE INDEX IF NOT EXISTS newel_runs_number ON {0}.newel_runs (number)",
+    "CREATE INDEX IF NOT EXISTS newel_runs_executor ON {0}.newel_runs (executor) WHERE state = 'running'",
+    "CREATE INDEX IF NOT EXISTS newel_runs_waits ON {0}.newel_runs (waits) WHERE state = 'queued'",
+    "CREATE INDEX IF NOT EXISTS newel_runs_due ON {0}.newel_runs (due) WHERE state = 'queued' AND due IS NOT NULL",
+    """CREATE INDEX IF NOT EXISTS newel_runs_deadline ON {0}.newel_runs (deadline)
+        WHERE state IN ('queued', 'paused') AND deadline IS NOT NULL""",
+    """CREATE INDEX IF NOT EXISTS newel_runs_cancelled ON {0}.newel_runs (number)
+        WHERE state IN ('queued', 'paused') AND cancelled""",
+)
+
+
+def prepare(access: Access, engine: Engine) -> None:
+    """Make the tables of DBOS and of the engine, or bring them to this version."""
+    DBOS.migrate(access.url, schema=access.schema)
+    with engine.begin() as connection:
+        found = connection.exec_driver_sql("SELECT to_regclass(%s)", (f"{access.schema}.newel_runs_cancelled",))
+        if found.scalar() is None:
+            for statement in _STATEMENTS:
+                connection.exec_driver_sql(statement.format(access.schema))

@@ -1,0 +1,128 @@
+"""Watch: the thread that says that this process is there, and sees to runs that no worker has."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from newel.sessions import StoreUnavailableError
+from newel.sessions.stored import clockwork
+from newel_dbos import shifts
+
+if TYPE_CHECKING:
+    from newel_dbos.hub import Hub
+    from newel_dbos.worker import Held
+
+_LOG = logging.getLogger(__name__)
+#: Seconds between two looks.
+_TICK = 0.5
+
+
+class Watch:
+    """Looks at the tables twice a second. It is no task, since a loop that is busy must not lose its runs for that."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._seen = self._beaten = clockwork.elapsed()
+        #: What DBOS had claimed for this process at the last beat, without handing it over.
+        self._strays: set[tuple[str, int]] = set()
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether others take this process for dead by now."""
+        return clockwork.elapsed() - self._beaten > self._hub.access.heartbeat
+
+    def start(self) -> None:
+        """Begin to look; again, it changes nothing."""
+        if self._thread is None:
+            self._thread = clockwork.Thread(target=self._run, name="newel-dbos-watch", daemon=True)
+            self._thread.start()
+
+    def stop(self, *, hand_over: bool) -> None:
+        """Look no more, and have others take what this process has."""
+        self._stopped.set()
+        if self._thread is not None:
+            self._thread.join()
+        if hand_over:
+            with suppress(StoreUnavailableError):  # they find out by the silence
+                self._bury(self._hub.executor, stopped=True)
+
+    def beat(self) -> None:
+        """Say that this process is there."""
+        now = clockwork.elapsed()
+        queues = {queue for worker in self._hub.workers for queue in worker.queues}
+        self._hub.book.change(shifts.beat, self._hub.executor, queues)
+        self._beaten = now
+
+    def _run(self) -> None:
+        while not self._stopped.wait(_TICK):
+            try:
+                self._look()
+            except Exception as error:  # noqa: BLE001 - the thread goes on, whatever the database does
+                _LOG.warning("the engine cannot look after its runs: %s", type(error).__name__)
+                if self.cut_off:
+                    self._post(self._abandon)
+
+    def _post(self, function: object, *arguments: object) -> None:
+        with suppress(RuntimeError):  # the loop is closed
+            self._hub.loop.call_soon_threadsafe(function, *arguments)  # type: ignore[arg-type]
+
+    def _look(self) -> None:
+        hub, heartbeat = self._hub, self._hub.access.heartbeat
+        self._post(self._answer)
+        now = clockwork.elapsed()
+        # A loop that hangs for as long as that does nothing for its runs.
+        if now - self._beaten > heartbeat / 3 and now - self._seen < heartbeat:
+            self.beat()
+            self._give_back_strays()
+        held = [one for worker in tuple(hub.workers) for one in worker.held]
+        found, chores = hub.book.look(shifts.look, hub.executor, bool(held))
+        if held:
+            self._post(self._compare, held, found)
+        if chores.due:
+            hub.book.change(shifts.hand_out_due)
+        if chores.over:
+            self._take_over()
+        if chores.dead:
+            for executor in hub.book.change(shifts.dead):
+                self._bury(executor)
+
+    def _answer(self) -> None:
+        self._seen = clockwork.elapsed()
+
+    def _compare(self, held: list[Held], found: dict[str, tuple[int, bool]]) -> None:
+        for one in held:
+            one.compare(found)
+
+    def _abandon(self) -> None:
+        for worker in self._hub.workers:
+            for one in worker.held:
+                one.compare({})
+
+    def _take_over(self) -> None:
+        workers = [worker for worker in tuple(self._hub.workers) if worker.open]
+        if workers:
+            queues = {queue for worker in workers for queue in worker.queues}
+            for shift in self._hub.book.change(shifts.take_over, self._hub.executor, workers[0].name, queues):
+                self._post(self._hub.end, shift)
+
+    def _claimed(self, executor: str) -> set[tuple[str, int]]:
+        """What DBOS has claimed for a process, with a workflow that is not over."""
+        workflows = self._hub.book.client.list_workflows(executor_id=executor, status="PENDING", load_output=False)
+        inputs = [workflow.input["args"] for workflow in workflows if workflow.input is not None]
+        return {(str(key), int(stretch)) for key, stretch, _ in inputs}
+
+    def _bury(self, executor: str, *, stopped: bool = False) -> None:
+        claimed = sorted(self._claimed(executor))
+        self._hub.book.change(shifts.bury, executor, claimed, stopped=stopped)
+
+    def _give_back_strays(self) -> None:
+        """Hand out again what DBOS claimed and did not hand over, as after an answer that got lost."""
+        strays = self._claimed(self._hub.executor) - self._hub.taken
+        for key, stretch in strays & self._strays:
+            self._hub.book.change(shifts.give_back, key, stretch, stale=True)
+        self._strays = strays
