@@ -161,7 +161,8 @@ def dead(page: Page) -> list[str]:
 def bury(page: Page, executor: str, handed: Sequence[tuple[str, int]], *, stopped: bool = False) -> None:
     """Hand out again what a worker had that is gone, unless somebody else does.
 
-    `handed` are the runs that DBOS gave it and that it may not have begun. A worker that has `stopped` by itself is gone without having been silent.
+    `handed` are the runs that DBOS gave it and that it may not have begun. A worker that has `stopped` by itself is
+    gone without having been silent.
     """
     over = "" if stopped else " AND lapses < now()"
     gone = page.query(

@@ -21,7 +21,7 @@ _TICK = 0.5
 
 
 class Watch:
-    """Looks at the tables twice a second. It is no task, since a loop that is busy must not lose its runs for that."""
+    """Looks at the tables twice a second, in a thread: a loop that is busy must not lose its runs for that."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub

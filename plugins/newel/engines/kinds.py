@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from newel_compose import Backend
@@ -17,6 +17,7 @@ class EngineBackend(Backend["BaseEngine"]):
 
     service: ClassVar[str] = "engine"
     methods: ClassVar[tuple[str, ...]] = ("submit", "signal", "cancel", "retry", "record", "records", "worker", "close")
+    packages: ClassVar[Mapping[str, str]] = {"dbos": "newel-dbos"}
 
 
 @hookspec
