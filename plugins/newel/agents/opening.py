@@ -20,7 +20,7 @@ class Opening:
     events so far, or None if the isolation scope identifies them.
     """
 
-    __slots__ = ("agent", "content", "histories", "own", "since")
+    __slots__ = ("agent", "content", "histories", "lengths", "own", "since")
 
     def __init__(self, agent: str, content: Content, since: int, own: set[str] | None) -> None:
         self.agent = agent
@@ -29,6 +29,8 @@ class Opening:
         self.own = own
         #: The conversation as each agent in it sees it, by the agent's name; `newel.flows` fills it during the run.
         self.histories: Json = {}
+        #: How many answers the latest run of an agent before this one had, by the agent's name; None: there was none.
+        self.lengths: dict[str, int | None] = {}
 
     def own_events(self, events: Sequence[Event]) -> Sequence[Event]:
         """The events that can belong to the run."""

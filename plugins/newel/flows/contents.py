@@ -13,6 +13,7 @@ from newel.flows import live_history
 from newel.flows.history import History, Reading, assemble, outgoing
 from newel.flows.llm_agents import LlmContext, agent_processor
 from newel.flows.rearrangement import answered_ids, call_ids
+from newel.flows.run_lengths import ends_here
 from newel.flows.visibility import is_from_other_agent, is_visible
 from newel.models.wire.cache_marks import CONTINUES
 from newel.turns.steering import is_steering, note
@@ -51,7 +52,9 @@ def processor(reading: Reading) -> Callable[[LlmAgent], RequestStep]:
             added = list.copy(request.contents)
             if ctx.opening is not None:
                 contents = _opened(ctx, ctx.opening, reading)
-                if not agent.tools and mode_of(ctx) == "single_turn":
+                if mode_of(ctx) == "single_turn" and (
+                    not agent.tools or ends_here(ctx, ctx.opening, contents.frozen())
+                ):
                     request.stash[CONTINUES] = False
             elif not whole:
                 contents = SharedContents(_current_turn(ctx, ctx.session.events, reading, untold))

@@ -110,10 +110,14 @@ TABLE: tuple[Row, ...] = (
 FACTS: tuple[tuple[str, str, str, Any], ...] = (
     ("gemini", r"(.*/)?gemini-2\.5-.*", "least_cached_tokens", 2048),
     ("gemini", r"(.*/)?gemini-3.*", "least_cached_tokens", 4096),
+    # It caches what requests begin alike with, for some minutes, for the price of a cache that is asked for.
+    ("gemini", r"(.*/)?gemini-(2\.5|[3-9]|\d\d).*", "caches_by_itself", True),
     ("anthropic", r"(.*/)?claude-(opus|fable|mythos)-([5-9]|\d\d)([-@].*)?", "least_cached_tokens", 512),
     ("anthropic", r"(.*/)?claude-opus-4-7([-@].*)?", "least_cached_tokens", 2048),
     ("anthropic", r"(.*/)?claude-(opus-4-[56]|haiku-4-5)([-@].*)?", "least_cached_tokens", 4096),
     ("anthropic", r"(.*/)?claude-(3-5-haiku|3-haiku|haiku-3).*", "least_cached_tokens", 2048),
+    # A prefix is found only at breakpoints, and takes some that we set.
+    ("openai", r"gpt-(5\.([6-9]|\d\d)|[6-9]|\d\d)(?!.*chat).*", "cache_breakpoints", True),
     # The window: how many tokens a request and its answer can have.
     ("anthropic", r"(.*/)?claude-.*", "context_tokens", 200_000),
     ("gemini", r"(.*/)?gemini-.*", "context_tokens", 1_048_576),

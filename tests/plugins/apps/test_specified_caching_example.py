@@ -74,8 +74,14 @@ asyncio.run(main())
 
 
 @pytest.fixture
-def run(gemini_server: GeminiServer, capsys: pytest.CaptureFixture[str]) -> Callable[[str], str]:
-    """Runs the example against the wire server; gives what it printed."""
+def run(
+    gemini_server: GeminiServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], str]:
+    """Runs the example against the wire server; gives what it printed.
+
+    In `standard` no cache is made for what the service caches by itself.
+    """
+    monkeypatch.setenv("NEWEL_DISTRIBUTION", "adk")
     for text in ("Large models.", "Retrieval.", "Vectors."):
         gemini_server.reply(text, usage={"promptTokenCount": 6000})
 

@@ -40,6 +40,7 @@ _KEYS = frozenset(
         "previous_response_id",
         "prompt",
         "prompt_cache_key",
+        "prompt_cache_options",
         "prompt_cache_retention",
         "reasoning",
         "safety_identifier",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from newel_kernel import Json
 from newel_testkit.wire.http import Logged
 from newel_testkit.wire.openai_rules import (
@@ -35,6 +37,7 @@ _KEYS = frozenset(
         "prediction",
         "presence_penalty",
         "prompt_cache_key",
+        "prompt_cache_options",
         "prompt_cache_retention",
         "reasoning_effort",
         "response_format",
@@ -71,6 +74,7 @@ _FURTHER = frozenset(
 )
 _ROLES = ("developer", "system", "user", "assistant", "tool")
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
+_HAS_BREAKPOINTS = re.compile(r"gpt-(5\.([6-9]|\d\d)|[6-9]|\d\d)")
 _MOST_STOPS = 4
 _ID_LENGTH = 40
 
@@ -175,6 +179,8 @@ def _check_parts(parts: list[Json], allowed: set[str], where: str) -> None:
         kind = part.get("type")
         if kind not in allowed:
             raise RefusedError(f"Invalid value: {kind!r} for '{where}.content.type'")
+        if "prompt_cache_breakpoint" in part and (part["prompt_cache_breakpoint"] or {}).get("mode") != "explicit":
+            raise RefusedError(f"Invalid value for '{where}.content.prompt_cache_breakpoint.mode'")
         if kind == "text" and not isinstance(part.get("text"), str):
             raise RefusedError(f"Missing required parameter: '{where}.content.text'")
         if kind == "image_url":
@@ -201,6 +207,7 @@ def _check_format(body: Json) -> None:
 
 
 def _check_parameters(body: Json) -> None:
+    _check_caching(body)
     if body.get("stream_options") is not None and not body.get("stream"):
         raise RefusedError("The 'stream_options' parameter is only allowed when 'stream' is enabled.")
     if body.get("top_logprobs") is not None and not body.get("logprobs"):
@@ -211,6 +218,14 @@ def _check_parameters(body: Json) -> None:
         raise RefusedError("Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.")
     if body.get("reasoning_effort") not in (None, *_EFFORTS):
         raise RefusedError(f"Invalid value: {body['reasoning_effort']!r} for 'reasoning_effort'")
+
+
+def _check_caching(body: Json) -> None:
+    options = body.get("prompt_cache_options") or {}
+    if options.get("mode", "implicit") not in ("implicit", "explicit") or set(options) - {"mode", "ttl"}:
+        raise RefusedError("Invalid value for 'prompt_cache_options'")
+    if (options or "prompt_cache_breakpoint" in str(body["messages"])) and not _HAS_BREAKPOINTS.match(body["model"]):
+        raise RefusedError(f"Prompt cache breakpoints are not supported with {body['model']!r}.")
 
 
 def _check_model(body: Json) -> None:

@@ -17,7 +17,7 @@ from newel.models.capabilities import capabilities_of, fact_of
 from newel.models.google import requests
 from newel.models.google.context_cache_config import ContextCacheConfig
 from newel.models.google.history import Dialect
-from newel.models.google.request_keys import CACHE_CONFIG, CACHE_METADATA, CACHEABLE_TOKENS, CACHED_CONTENTS
+from newel.models.google.request_keys import CACHE_CONFIG, CACHE_GAP, CACHE_METADATA, CACHEABLE_TOKENS, CACHED_CONTENTS
 from newel.models.google.sdk import Cache, Json, Sdk
 from newel_kernel import LlmRequest, LlmResponse, seam
 from newel_types import CacheMetadata, Content
@@ -25,6 +25,10 @@ from newel_types import CacheMetadata, Content
 logger = logging.getLogger(__name__)
 
 _CHARACTERS_PER_TOKEN = 4
+#: For how long the service keeps by itself what a request began with, in seconds.
+_BY_ITSELF = 300
+#: What an hour of a stored token costs, and what reading it saves, in prices of a token that is sent.
+_STORAGE, _SAVING = 4.0, 0.9
 #: The statuses of the service's answer to a request whose cache is gone.
 _NOT_THERE = (400, 403, 404)
 
@@ -54,7 +58,7 @@ class GeminiContextCacheManager:
                 return last
             await self.cleanup_cache(last.cache_name)
         count = _stable_count(llm_request.contents)
-        if last is not None and fits:  # the same start once more: it pays to cache it
+        if last is not None and fits and _pays(llm_request, settings):  # the same start once more
             count = max(count, last.contents_count)
             metadata = await self._create(llm_request, count, settings)
             if metadata is not None:
@@ -200,6 +204,20 @@ def _is_usable(cache: CacheMetadata, intervals: int) -> bool:
     if cache.expire_time is None or cache.invocations_used is None:
         return False
     return seam.clock() < cache.expire_time and cache.invocations_used <= intervals
+
+
+def _pays(request: LlmRequest, settings: ContextCacheConfig) -> bool:
+    """Whether those requests that come within the lifetime of a new cache save more than its making and storage cost.
+
+    What the service caches by itself needs no cache: requests that follow each other soon read the same for less.
+    """
+    gap = request.stash.get(CACHE_GAP, None)
+    if gap is None:
+        return True
+    if gap <= _BY_ITSELF and fact_of("gemini", request.model or "", "caches_by_itself"):
+        return False
+    uses = 1 + settings.ttl_seconds // max(gap, 1)
+    return uses * _SAVING > 1 + _STORAGE * settings.ttl_seconds / 3600
 
 
 def _apply(request: LlmRequest, cache: CacheMetadata) -> None:

@@ -16,6 +16,8 @@ CACHE_CONFIG: Key[ContextCacheConfig | None] = Key("cache config")
 CACHE_METADATA: Key[CacheMetadata | None] = Key("cache metadata")
 #: How many tokens the agent's latest prompt had.
 CACHEABLE_TOKENS: Key[int | None] = Key("cacheable tokens")
+#: How many seconds usually pass between the agent's requests; a cache is then made only if it pays. None: it is made.
+CACHE_GAP: Key[float | None] = Key("seconds between requests")
 #: How many of the request's contents are in the cache that it names.
 CACHED_CONTENTS: Key[int] = Key("cached contents")
 #: A key that separates the prompts of one app, user and agent from those of others, without naming them.

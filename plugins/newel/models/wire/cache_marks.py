@@ -30,14 +30,24 @@ def control_of(request: LlmRequest, model: str, *values: object) -> Json | None:
     Without the app's word, a prompt whose texts, `values`, are too short for the Claude model has none: the service
     would not keep it.
     """
+    if not is_cached(request, "anthropic", model, *values):
+        return None
     settings = request.stash.get(CACHE_CONFIG, None)
     if settings is None:
-        lifetime = request.stash.get(LIFETIME, None)
-        least = fact_of("anthropic", model, "least_cached_tokens") or _LEAST
-        return {"type": "ephemeral", "ttl": lifetime} if lifetime and _is_long(least, values) else None
-    if (request.stash.get(CACHEABLE_TOKENS, None) or 0) < settings.min_tokens:
-        return None
+        return {"type": "ephemeral", "ttl": request.stash[LIFETIME]}
     return {"type": "ephemeral", "ttl": "1h" if settings.ttl_seconds > _SHORT else "5m"}
+
+
+def is_cached(request: LlmRequest, provider: str, model: str, *values: object) -> bool:
+    """Whether a request has marks: as the app says, else as the distribution does.
+
+    Without the app's word, a prompt whose texts, `values`, are too short for the model has none.
+    """
+    settings = request.stash.get(CACHE_CONFIG, None)
+    if settings is not None:
+        return (request.stash.get(CACHEABLE_TOKENS, None) or 0) >= settings.min_tokens
+    least = fact_of(provider, model, "least_cached_tokens") or _LEAST
+    return bool(request.stash.get(LIFETIME, None)) and _is_long(least, values)
 
 
 def ends(request: LlmRequest, roles: Sequence[str]) -> list[int]:

@@ -39,11 +39,22 @@ def add(a: int, b: int) -> int:
 class Talk:
     """A session with an app that caches."""
 
-    def __init__(self, root: Any = None, *, stream: bool = False, sessions: Any = None, **config: Any) -> None:
+    def __init__(
+        self,
+        root: Any = None,
+        *,
+        stream: bool = False,
+        sessions: Any = None,
+        distribution: str = "adk",
+        **config: Any,
+    ) -> None:
         root = root or LlmAgent(name="root", model=Gemini(model="gemini-2.5-flash"), instruction=LONG)
         app = App(name="t", root_agent=root, context_cache_config=ContextCacheConfig(**config))
         self.runner = Runner(
-            app=app, session_service=sessions or InMemorySessionService(), auto_create_session=True, distribution="adk"
+            app=app,
+            session_service=sessions or InMemorySessionService(),
+            auto_create_session=True,
+            distribution=distribution,
         )
         self.config = RunConfig(streaming_mode=StreamingMode.SSE) if stream else RunConfig()
 
@@ -172,6 +183,36 @@ def test_an_expired_cache_is_made_anew(gemini_server: GeminiServer, monkeypatch:
     assert made.expire_time - made.created_at == pytest.approx(60, abs=5)
     monkeypatch.setattr(seam, "clock", lambda: made.expire_time)
     assert talk.last("c").cache_name == "cachedContents/c2"
+
+
+@pytest.mark.parametrize(
+    ("model", "minutes", "ttl_seconds", "made"),
+    [
+        ("gemini-2.5-flash", 1, 1800, 0),  # what the service keeps by itself costs no more, and no storage
+        ("gemini-2.5-flash", 8, 1800, 1),
+        ("gemini-2.5-flash", 8, 400, 0),  # nobody would use it again
+        ("gemini-2.5-flash", 20, 1800, 0),
+        ("gemini-2.0-flash", 1, 1800, 1),
+        ("gemini-2.0-flash", 20, 1800, 0),
+    ],
+)
+def test_standard_makes_a_cache_only_if_it_pays(
+    gemini_server: GeminiServer,
+    monkeypatch: pytest.MonkeyPatch,
+    model: str,
+    minutes: int,
+    ttl_seconds: int,
+    made: int,
+) -> None:
+    replies(gemini_server, *"12345")
+    root = LlmAgent(name="root", model=Gemini(model=model), instruction=LONG)
+    talk = Talk(root, distribution="standard", ttl_seconds=ttl_seconds)
+    now = seam.clock()
+    for turn, message in enumerate("abcde"):
+        monkeypatch.setattr(seam, "clock", lambda turn=turn: now + turn * minutes * 60)
+        talk.say(message)
+    assert calls(gemini_server).count(("POST", "cachedContents")) == made
+    assert all("cachedContent" not in one.body or made for one in gemini_server.requests)
 
 
 @BOTH

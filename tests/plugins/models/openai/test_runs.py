@@ -15,6 +15,7 @@ from newel.models.openai.profiles import OPENAI
 from newel.models.wire.conversions import Conversions
 from newel.models.wire.names import Names
 from newel.testing import Conversation
+from newel.workflow import START, Workflow
 from newel_kernel import ModelError
 from newel_testkit.wire import WireServer, fault
 from newel_testkit.wire.answers import Answer, call, text, thought
@@ -80,13 +81,91 @@ def test_prompts_of_one_app_user_and_agent_share_a_cache_key(kind: Any, server: 
     agent = LlmAgent(name="guide", model=kind(model="gpt-5"))
     cached = App(name="tours", root_agent=agent, context_cache_config=ContextCacheConfig())
     keys = []
-    for node, user_id in ((cached, "ann"), (cached, "ann"), (cached, "bob"), (agent, "ann")):
-        Conversation(node, user_id=user_id).say("Hi")
+    for user_id in ("ann", "ann", "bob"):
+        Conversation(cached, user_id=user_id).say("Hi")
         keys.append(server.bodies[-1].get("prompt_cache_key"))
-    first, again, other, none = keys
+    first, again, other = keys
     assert first == again != other
-    assert none is None
     assert "ann" not in first
+
+
+@EVERY
+def test_without_the_apps_word_each_agent_of_a_session_has_a_cache_key(kind: Any, server: WireServer) -> None:
+    clerk = LlmAgent(name="clerk", model=kind(model="gpt-5"))
+    guide = LlmAgent(name="guide", model=kind(model="gpt-5"), sub_agents=[clerk])
+    transfer = Answer(parts=(call("transfer_to_agent", {"agent_name": "clerk"}, "1"),), stop="tool")
+    server.script(transfer, Answer(parts=(text("Fine."),)))
+    talk = Conversation(guide, user_id="ann")
+    talk.say("Hi")
+    talk.say("And you?")
+    of_guide, of_clerk, again = (body["prompt_cache_key"] for body in server.bodies)
+    server.script(Answer(parts=(text("Fine."),)))
+    Conversation(guide, user_id="ann", session_id="another").say("Hi")
+    elsewhere = server.bodies[-1]["prompt_cache_key"]
+
+    assert of_clerk == again
+    assert len({of_guide, of_clerk, elsewhere}) == 3
+    assert "ann" not in of_guide
+
+
+def test_a_key_is_sent_to_no_other_server(server: WireServer) -> None:
+    server.script(Answer(parts=(text("Fine."),)))
+    Conversation(
+        LlmAgent(name="guide", model=OpenAILlm(model="m", endpoint="mine", base_url=server.base["compatible"]))
+    ).say("Hi")
+    assert "prompt_cache_key" not in server.bodies[-1]
+
+
+def test_a_model_named_by_its_address_gets_a_key(server: WireServer) -> None:
+    server.script(Answer(parts=(text("Fine."),)))
+    Conversation(LlmAgent(name="guide", model="openai:gpt-4o")).say("Hi")
+    assert server.bodies[-1]["prompt_cache_key"]
+
+
+LONG = "Answer in one sentence, and be kind. " * 200
+
+
+def breakpoints(body: Any) -> list[str]:
+    return [
+        message["role"]
+        for message in body["messages"]
+        for part in message["content"] or ()
+        if isinstance(part, dict) and "prompt_cache_breakpoint" in part
+    ]
+
+
+def test_instructions_end_with_a_breakpoint(server: WireServer) -> None:
+    server.script(CALLS, Answer(parts=(text("Clear."),)))
+    talk = Conversation(
+        LlmAgent(name="guide", model=OpenAILlm(model="gpt-6.1-terra"), tools=[weather], instruction=LONG)
+    )
+    talk.say("How is it?")
+    talk.say("And tomorrow?")
+    assert [request.refused for request in server.log] == [None] * 3
+    assert [breakpoints(body) for body in server.bodies] == [["developer"]] * 3
+    assert all("prompt_cache_options" not in body for body in server.bodies)
+    first, second, third = (body["messages"] for body in server.bodies)
+    assert second[: len(first)] == first
+    assert third[: len(second)] == second
+
+
+@pytest.mark.parametrize(("name", "instruction"), [("gpt-5.5", LONG), ("gpt-6.1-terra", "Be brief."), ("gpt-4o", LONG)])
+def test_breakpoints_are_for_long_prompts_of_models_that_take_them(
+    name: str, instruction: str, server: WireServer
+) -> None:
+    server.script(Answer(parts=(text("Fine."),)))
+    Conversation(LlmAgent(name="guide", model=OpenAILlm(model=name), instruction=instruction)).say("Hi")
+    assert breakpoints(server.bodies[-1]) == []
+    assert "prompt_cache_options" not in server.bodies[-1]
+
+
+def test_the_end_of_a_request_that_none_continues_is_not_written(server: WireServer) -> None:
+    server.script(Answer(parts=(text("Fine."),)))
+    writer = LlmAgent(name="writer", model=OpenAILlm(model="gpt-6.1-terra"), instruction=LONG)
+    Conversation(Workflow(name="desk", edges=[(START, writer)])).say("Hi")
+    assert server.bodies[-1]["prompt_cache_options"] == {"mode": "explicit"}
+    assert breakpoints(server.bodies[-1]) == ["developer"]
+    assert server.log[-1].refused is None
 
 
 def history(count: int) -> list[Content]:

@@ -7,6 +7,7 @@ from contextlib import aclosing
 from pydantic import PrivateAttr
 
 from newel.models.contract import ModelCapabilities
+from newel.models.openai.chat.cache_marks import mark
 from newel.models.openai.chat.messages import Messages
 from newel.models.openai.chat.requests import body
 from newel.models.openai.chat.stream import Assembly
@@ -62,6 +63,8 @@ class OpenAILlm(OpenAIModel):
         payload = body(
             config, service.model, self._messages(request, capable, report), tools, shape, profile, capable, report
         )
+        if profile.cache_key:
+            mark(payload, request, self.provider)
         if stream:
             payload["stream"] = True
             if profile.stream_usage:
