@@ -84,8 +84,15 @@ async def summary_of(ctx: InvocationContext, keep: int) -> Event | None:
 
 
 async def summary_in_turn(ctx: InvocationContext, keep: int) -> Event | None:
-    """A summary of the session amid a turn, except its last `keep` events and what the turn needs."""
-    return await _summarize(ctx, _config(ctx), older(ctx.session.events, keep, ctx.invocation_id))
+    """A summary amid a turn of what the agent's branch sees, except its last `keep` events and what the turn needs.
+
+    It holds on that branch: agents in parallel would else see it or not, as it happens.
+    """
+    covered = older(ctx.session.events, keep, ctx.invocation_id, ctx.branch)
+    event = await _summarize(ctx, _config(ctx), covered)
+    if event is not None:
+        event.branch = ctx.branch
+    return event
 
 
 def _config(ctx: InvocationContext) -> EventsCompactionConfig | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from newel.flows.exchanges import Exchange, exchanges, with_responses_to, without_responses_to
 from newel.flows.history import assemble
 from newel.flows.retained import NOTHING, Retained, newest_message, retained_by, taken_in_by, under_way
+from newel.flows.visibility import on_branch
 from newel.models.token_estimates import words_of
 from newel_kernel import Event, EventCompaction, Log
 
@@ -26,10 +27,10 @@ def compaction_of(event: Event) -> EventCompaction | None:
     return actions.compaction if actions is not None else None
 
 
-def latest_compaction(events: Sequence[Event]) -> tuple[Event, EventCompaction] | None:
-    """The last compaction, with its event."""
+def latest_compaction(events: Sequence[Event], branch: str | None = None) -> tuple[Event, EventCompaction] | None:
+    """The last compaction of all events, or of this branch, with its event."""
     for event in reversed(events):
-        if (compaction := compaction_of(event)) is not None:
+        if event.branch in (None, branch) and (compaction := compaction_of(event)) is not None:
             return event, compaction
     return None
 
@@ -82,12 +83,13 @@ def surplus(
     return older(events, config.event_retention_size, invocation_id)
 
 
-def older(events: Sequence[Event], keep: int, invocation_id: str | None = None) -> Covered:
+def older(events: Sequence[Event], keep: int, invocation_id: str | None = None, branch: str | None = None) -> Covered:
     """The events that no summary covers, except the last `keep`; the last summary comes first, to be replaced.
 
-    What the turn of `invocation_id` needs stays; "": the turn is over, and None: nothing stays.
+    What the turn of `invocation_id` needs stays; "": the turn is over, and None: nothing stays. With a branch it is
+    about the events that are seen there: what agents do at the same time on other branches is for their own summaries.
     """
-    spoken = _Spoken(_common(events))
+    spoken = _Spoken([event for event in _common(events) if on_branch(event.branch, branch)], branch)
     latest = spoken.latest
     fresh = [
         position
@@ -118,9 +120,9 @@ def _common(events: Sequence[Event]) -> list[Event]:
 class _Spoken:
     """The events that summaries are made of."""
 
-    def __init__(self, events: Sequence[Event]) -> None:
+    def __init__(self, events: Sequence[Event], branch: str | None = None) -> None:
         #: The last summary, with its event.
-        self.latest = latest_compaction(events)
+        self.latest = latest_compaction(events, branch)
         self.events = [event for event in events if compaction_of(event) is None]
         self._exchanges = exchanges(self.events)
         #: The ids of what the last summary left as it was, and with their exchanges, the positions.

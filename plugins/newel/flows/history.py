@@ -14,7 +14,7 @@ from newel.contexts.call_ids import OURS
 from newel.flows import rearrangement
 from newel.flows.context_budget.edits import EDITS, Edit, Target, edited, edits_of, is_of_view
 from newel.flows.summaries import compacted
-from newel.flows.visibility import as_quotation, is_from_other_agent, is_visible
+from newel.flows.visibility import as_quotation, is_from_other_agent, is_visible, on_branch
 from newel.questions.names import HIDDEN
 from newel.turns.steering import in_order, is_steering, told_by
 from newel_kernel import Event, Log
@@ -150,7 +150,10 @@ class History:
     def _append_any(self, event: Event) -> bool:
         """Take any event that only adds to the end; False if it does not."""
         actions = event.touched_actions
-        if actions is not None and (actions.compaction is not None or actions.rewind_before_invocation_id):
+        if actions is not None and (
+            actions.rewind_before_invocation_id
+            or (actions.compaction is not None and on_branch(event.branch, self._branch))
+        ):
             return False
         if event.content is None and (event.input_transcription or event.output_transcription):
             return False
@@ -230,7 +233,7 @@ class History:
 
     @property
     def ends(self) -> Sequence[int]:
-        """By the position of an event, how many contents there are up to it."""
+        """By the position of each event that was taken in, how many contents there are up to it."""
         return self._marks
 
     def source(self, index: int) -> Event | None:
@@ -245,14 +248,15 @@ class History:
         event = self._past[position]
         return event if event.content is not None else None
 
-    def _rebuild(self, events: Sequence[Event]) -> None:
+    def _rebuild(self, log: Sequence[Event]) -> None:
+        events = list(log)  # a store's thread may add to the log meanwhile
         self._reset()
         untold: list[Event] = []
         whole = assemble(events, self._agent, self._branch, self._scope, self._reading, untold)
         self.untold = {event.id: event for event in untold}
         self._whole = [event for event in whole if event.content is not None]
         self._contents = [outgoing(event.content) for event in self._whole if event.content is not None]
-        self._past = list(events)
+        self._past = events
         self._marks = [len(self._contents)] * len(self._past)
         self._epoch = len(self._past)
         self._calls = tuple(rearrangement.call_ids(whole[-1])) if whole else ()
@@ -304,7 +308,7 @@ def assemble(
             untold += [event for event in waiting if is_visible(event, branch, scope)]
     visible = [event for event in standing if is_visible(event, branch, scope)]
     if any((a := event.touched_actions) is not None and a.compaction is not None for event in visible):
-        visible = compacted(visible, standing)
+        visible = compacted(visible, standing, branch)
     shown_events: list[Event] = []
     for event in transcribed(visible):
         if not is_from_other_agent(event, agent_name):  # a summary is: its author is the model

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from newel.flows.exchanges import exchanges, with_responses_to, without_responses_to
 from newel.flows.retained import retained_by, taken_in_by
+from newel.flows.visibility import on_branch
 from newel_kernel import Event, EventCompaction
 from newel_types import thaw
 
@@ -19,8 +20,13 @@ class _Summary(NamedTuple):
     event: Event
 
     def covers(self, position: int, event: Event) -> bool:
-        """Whether an event that stands before the summary lies between its timestamps, or was taken in late."""
+        """Whether an event that stands before the summary lies between its timestamps, or was taken in late.
+
+        A summary of a branch covers what is seen there.
+        """
         own = self.compaction
+        if not on_branch(event.branch, self.event.branch):
+            return False
         within = position < self.position and own.start_timestamp <= event.timestamp <= own.end_timestamp
         return within or self.took_in_late(event)
 
@@ -33,14 +39,16 @@ class _Summary(NamedTuple):
         return self.covers(position, event) and event.id not in retained_by(self.event)
 
 
-def compacted(visible: Sequence[Event], standing: Sequence[Event] | None = None) -> list[Event]:
-    """The visible events with each compacted range replaced by its summary, where the range ends.
+def compacted(
+    visible: Sequence[Event], standing: Sequence[Event] | None = None, branch: str | None = None
+) -> list[Event]:
+    """The events that are visible on a branch, with each compacted range replaced by its summary, where the range ends.
 
     A range holds the earlier events that lie between its timestamps; a summary that a later one takes in is dropped.
     A call whose result is due, or came after the range, stays with its responses, behind the summary; so does what
     the summary retains. `standing` are the visible events and those that tell which calls are due.
     """
-    summaries = _summaries(visible)
+    summaries = _summaries(visible, branch)
     covering = [_covering(summaries, position, event) for position, event in enumerate(visible)]
     retained = {
         position
@@ -136,8 +144,11 @@ def _content_of(summary: _Summary) -> Event:
     )
 
 
-def _summaries(events: Sequence[Event]) -> list[_Summary]:
-    """The compactions that no other takes in, in order; an earlier one takes in none if it left something over."""
+def _summaries(events: Sequence[Event], branch: str | None) -> list[_Summary]:
+    """The compactions that no other takes in, in order; an earlier one takes in none if it left something over.
+
+    One of another branch takes in none: it does not tell all that is seen here.
+    """
     compactions = [
         (index, actions.compaction, event)
         for index, event in enumerate(events)
@@ -147,7 +158,8 @@ def _summaries(events: Sequence[Event]) -> list[_Summary]:
         _Summary(index, _last(events, index, own), own, event)
         for index, own, event in compactions
         if not any(
-            other.start_timestamp <= own.start_timestamp
+            by.branch in (None, branch)
+            and other.start_timestamp <= own.start_timestamp
             and own.end_timestamp <= other.end_timestamp
             and set(taken_in_by(event)) <= set(taken_in_by(by))
             for later, other, by in compactions

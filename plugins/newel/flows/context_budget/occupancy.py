@@ -14,6 +14,7 @@ from typing import NamedTuple
 from newel.flows.compaction_window import compaction_of
 from newel.flows.context_budget.edits import Edit, Target, edits_of, is_of_view, tokens_left
 from newel.flows.history import History
+from newel.flows.visibility import on_branch
 from newel.models.token_estimates import MOST, tokens_of_text, words_of
 from newel_kernel import Event, Json, Log
 from newel_types import Content, FunctionCall, FunctionResponse, Part
@@ -116,7 +117,8 @@ class Occupancy:
 
     def update(self, events: Sequence[Event]) -> None:
         """Take in what came since the last time."""
-        contents, read, end = self._history.update(events), self._read, len(events)
+        contents, read, ends = self._history.update(events), self._read, self._history.ends
+        end = len(ends)  # a store's thread may have added to the events since
         if self._contents is not contents or read > end or (read and events[read - 1] is not self._last):
             self._reset()
             self._contents = contents
@@ -124,14 +126,13 @@ class Occupancy:
             read = self._read
         if read == end:
             return
-        ends = self._history.ends
         for position in range(read, end):
             event = events[position]
             if ends[position] > self._taken:
                 self._take(event, ends[position])
             if event.usage_metadata is not None or event.custom_metadata is not None:
                 self._count(event)
-        self._read, self._last = end, events[-1]
+        self._read, self._last = end, events[end - 1]
 
     def _begin(self, events: Sequence[Event]) -> None:
         """Take in what the history made of these events as a whole."""
@@ -166,7 +167,7 @@ class Occupancy:
             if event.custom_metadata is not None and is_of_view(event, *self._view):
                 self._name(edits_of(event))
             if found is None and not summarized:
-                summarized = compaction_of(event) is not None
+                summarized = compaction_of(event) is not None and on_branch(event.branch, self._view[1])
                 if (tokens := self._counted_by(event)) is not None:
                     found = _Count(position, event.timestamp, tokens)
         return found
