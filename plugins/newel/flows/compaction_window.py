@@ -157,7 +157,7 @@ class _Spoken:
         }
         return {position: event for position, event in rest.items() if event is not None}
 
-    def covered(self, chosen: Collection[int], stays: Retained, begins: float | None = None) -> Covered:
+    def covered(self, chosen: Sequence[int], stays: Retained, begins: float | None = None) -> Covered:
         """The chosen events, without what stays, and calls whose last response is due or not among them.
 
         What the last summary retained stands before them, and what earlier summaries left out of an exchange before
@@ -168,16 +168,16 @@ class _Spoken:
         start = next((self.events[position].timestamp for position in chosen if position in rest), None)
         if start is None:
             return Covered()
-        before = self._left_out_before(everything)
+        before, within = self._left_out_before(everything), set(chosen)
         whole: list[Event] = []
         earlier: list[Event] = []
         for position in sorted(everything & rest.keys()):
             timestamp = max(start, self.events[position].timestamp)
             early = [self.events[one] for one in before.get(position, ())]
-            if position not in chosen:
+            if position not in within:
                 early.append(rest[position])
             whole += (event.model_copy(update={"timestamp": timestamp}) for event in early)
-            if position in chosen:
+            if position in within:
                 whole.append(rest[position])
             earlier += early
         # A call that was due at the last summary is in its range and in neither set.
@@ -187,7 +187,7 @@ class _Spoken:
             if one.position in stays.calls and not everything.isdisjoint(one.positions)
         }
         # Of what is there only as a part of an exchange, an earlier summary has told the words.
-        own = {*chosen, *(position for position in self.retained if self.events[position].id in self._named)}
+        own = {*within, *(position for position in self.retained if self.events[position].id in self._named)}
         staying = sorted((own & stays.messages) | calls)
         taken = [event.id for event in earlier if event.timestamp < (start if begins is None else begins)]
         return Covered(whole, [self.events[position].id for position in staying], taken)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from newel_types import Content, Part
@@ -23,22 +24,17 @@ _KANA = re.compile("[\u3041-\u30ff]+")
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
 _WIDE = re.compile("[\u3000-\u3020\uff00-\uffef]+")
 _BEYOND = re.compile("[^\x00-\x7f]+")
-#: Byte -> its class: a letter, a digit, a newline, a mark, or blank.
-_KINDS = (
-    bytes(
-        ord("a")
-        if chr(b).isalpha()
-        else ord("0")
-        if chr(b).isdigit()
-        else ord("n")
-        if b == 10
-        else 46
-        if 32 < b < 127
-        else 32
-        for b in range(128)
-    )
-    + b" " * 128
-)
+
+
+def _mask(is_of_class: Callable[[str], bool]) -> bytes:
+    """For `bytes.translate`: 1 for each byte of a class of characters, and 0 for any other."""
+    return bytes(byte < 128 and is_of_class(chr(byte)) for byte in range(256))
+
+
+_LETTERS = _mask(str.isalpha)
+_DIGITS = _mask(str.isdigit)
+_MARKS = _mask(lambda one: "!" <= one <= "~" and not one.isalnum())
+_NEWLINES = _mask(lambda one: one == "\n")
 _as_json = json.JSONEncoder(ensure_ascii=False, check_circular=False, default=str).encode
 
 
@@ -80,22 +76,27 @@ def tokens_of_text(text: str, provider: str = "") -> int:
 
 def _tokens(text: str, weights: Weights) -> float:
     plain = text.isascii()
-    kinds = b" " + (text if plain else _BEYOND.sub(" ", text)).encode("ascii").translate(_KINDS)
-    count = kinds.count
-    words = count(b" a") + count(b".a") + count(b"0a") + count(b"na")
-    numbers = count(b" 0") + count(b".0") + count(b"a0") + count(b"n0")
-    runs = count(b" .") + count(b"a.") + count(b"0.") + count(b"n.")
-    newlines = count(b" n") + count(b"an") + count(b".n") + count(b"0n")
+    characters = (text if plain else _BEYOND.sub(" ", text)).encode("ascii")
+    letters, words = _counts(characters, _LETTERS)
+    digits, numbers = _counts(characters, _DIGITS)
+    marks, runs = _counts(characters, _MARKS)
+    _, newlines = _counts(characters, _NEWLINES)
     total = (
         weights.word * words
-        + weights.letter * count(b"a")
+        + weights.letter * letters
         + weights.number * numbers
-        + weights.digit * count(b"0")
+        + weights.digit * digits
         + weights.run * runs
-        + weights.mark * count(b".")
+        + weights.mark * marks
         + weights.newline * newlines
     )
     return total if plain else total + _beyond_ascii(text, weights)
+
+
+def _counts(characters: bytes, mask: bytes) -> tuple[int, int]:
+    """How many characters are of a class, and how many runs they form. As one number, all are compared at once."""
+    ones = int.from_bytes(characters.translate(mask), "little")
+    return ones.bit_count(), (ones ^ (ones & (ones << 8))).bit_count()
 
 
 def _beyond_ascii(text: str, weights: Weights) -> float:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,14 +17,16 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 from newel.agents import LlmAgent
-from newel.flows.context_budget.edits import edits_of
+from newel.flows.context_budget.edits import edits_of, tokens_after_summary
+from newel.flows.context_budget.kinds import ContextStrategy, OldResult, Replacement
 from newel.flows.context_budget.occupancy import Occupancy
 from newel.flows.history import History, Reading
 from newel.models import BaseLlm, LlmResponse
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel.tools import LongRunningFunctionTool
-from newel_kernel import Event, LlmRequest, Log, Session
+from newel_compose import compose
+from newel_kernel import Event, LlmRequest, Log, Session, hookimpl
 from newel_types import Content, FunctionCall, FunctionResponse, GenerateContentResponseUsageMetadata, Part
 
 STUB = re.compile(r"read_result with id '(\w+)'")
@@ -256,12 +258,51 @@ def test_a_request_that_does_not_fit_into_the_window_is_cleared_at_once_and_then
     model = Scripted(answer=answer)
     messages = [f"Message {number}: {'a long story about the sea and its many ships ' * 60}" for number in range(12)]
     agent = LlmAgent(name="a", model=model, tools=[page])
-    asyncio.run(talk(agent, messages, where=distribution(tmp_path, window=6_000)))
+    session = asyncio.run(talk(agent, messages, where=distribution(tmp_path, window=6_000)))
     last = _json(model.seen[-1]).decode()
     assert summaries
+    _check_fresh(session.events)  # also when the next summary is due
     assert "In short: he told stories." in last
     assert messages[-1] in last
     assert messages[0] not in last
+
+
+def test_strategies_are_asked_again_only_once_there_are_other_results(tmp_path: Path) -> None:
+    """A long conversation that stays too large costs nothing more a turn."""
+    asked: list[int] = []
+
+    class Plugin:
+        @hookimpl
+        def register_context_strategies(self) -> list[ContextStrategy]:
+            return [ContextStrategy(name="mine", shorten=shorten, before=("drop",))]
+
+    def shorten(results: Sequence[OldResult]) -> Iterator[Replacement]:
+        asked.append(len(results))
+        return iter(())
+
+    def answer(request: LlmRequest, turn: int) -> Sequence[Part]:
+        message = request.contents[-1].parts[-1]  # type: ignore[index]
+        if message.function_response is not None or message.text == "Just talk.":
+            return [Part(text="I see.")]
+        return [call("page", f"c{turn}-{number}", number=turn * 10 + number, size=1_500) for number in range(4)]
+
+    agent = LlmAgent(name="a", model=Scripted(answer=answer), tools=[page])
+    where = distribution(tmp_path, **{**SMALL, "keep": 99, "kept_characters": 9_000})
+
+    async def main() -> None:
+        composed = compose(str(where), plugins=[Plugin()])
+        service = InMemorySessionService()
+        runner = Runner(app_name="app", agent=agent, session_service=service, composition=composed)
+        session = await service.create_session(app_name="app", user_id="u")
+        for _ in range(4):
+            await say(runner, session.id, [Part(text="Read.")])
+        before = len(asked)
+        assert before > 1
+        for _ in range(20):
+            await say(runner, session.id, [Part(text="Just talk.")])
+        assert len(asked) - before <= 1
+
+    asyncio.run(main())
 
 
 def test_adk_shows_everything() -> None:
@@ -388,6 +429,8 @@ def _check_fresh(events: Sequence[Event]) -> None:
     once.update(events)
     assert slow.update(events) == quick.update(events)
     assert (step.tokens(), step.steps, step.handles) == (once.tokens(), once.steps, once.handles)
+    assert (step.whole, step.summarized_at) == (once.whole, once.summarized_at)
+    assert (step.summarized_at > 0) == any(tokens_after_summary(event) for event in events)
     assert [(one.target, one.characters, one.step) for one in step.old()] == [
         (one.target, one.characters, one.step) for one in once.old()
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
@@ -11,7 +11,7 @@ from newel.flows.contents import Settings as Contents
 from newel.flows.contents import history_of, reading_of
 from newel.flows.context_budget.edits import Edit, telling
 from newel.flows.context_budget.kinds import ContextStrategy, OldResult
-from newel.flows.context_budget.occupancy import Occupancy
+from newel.flows.context_budget.occupancy import Occupancy, Shown
 from newel.flows.context_budget.read_result import NAME, ReadResultTool
 from newel.flows.llm_agents import LlmContext
 from newel.models.capabilities import fact_of
@@ -60,15 +60,27 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
 class _Account:
     """What the budget keeps of a history."""
 
-    __slots__ = ("above", "limit", "occupancy", "summarized_at")
+    __slots__ = ("above", "limit", "occupancy", "tried")
 
     def __init__(self, occupancy: Occupancy, settings: Settings, model: BaseLlm) -> None:
         self.occupancy = occupancy
         #: The tokens of a request that must not be exceeded, and those from which on results are cleared.
         self.limit = int(settings.share * (window_of(model) or settings.window))
         self.above = min(settings.clear_above, self.limit)
-        #: The size after the last summary: another one is worth its price only once much was added.
-        self.summarized_at = 0
+        #: The results when nothing was to be shortened, and whether the request was to be made smaller in any case.
+        self.tried: tuple[int, bool] | None = None
+
+    def can_act(self, at_once: int) -> bool:
+        """Whether there may be enough to leave out, or the request must be made smaller in any case."""
+        occupancy = self.occupancy
+        pressing = occupancy.exceeds(self.limit)
+        if self.tried == (occupancy.version, pressing):  # strategies would say the same again
+            return pressing and self.can_summarize(occupancy.tokens())
+        return pressing or occupancy.whole >= at_once
+
+    def can_summarize(self, tokens: int) -> bool:
+        """Whether enough came since the last summary for another one to be worth its price."""
+        return tokens >= self.occupancy.summarized_at + self.limit // 4
 
 
 class Budget:
@@ -90,7 +102,7 @@ class Budget:
 
     def for_agent(self, agent: LlmAgent) -> RequestStep:
         """The step of an agent: it costs little until its conversation is long."""
-        name, tool, reading = agent.name, self._tool, self._reading
+        name, tool, reading, at_once = agent.name, self._tool, self._reading, self._settings.at_once
 
         def run(ctx: LlmContext, request: LlmRequest) -> Awaitable[None] | None:
             events = ctx.session.events
@@ -101,7 +113,7 @@ class Budget:
             if account is None:
                 account = self._open(ctx, agent, history)
             account.occupancy.update(events)
-            if account.occupancy.exceeds(account.above) and self._can_act(account):
+            if account.occupancy.exceeds(account.above) and account.can_act(at_once):
                 return self._relieve(ctx, request, history, account)
             if history.edits:
                 request.append_tools([tool])
@@ -109,79 +121,92 @@ class Budget:
 
         return run
 
-    def _can_act(self, account: _Account) -> bool:
-        """Whether there may be enough to leave out, or the request must be made smaller in any case."""
-        occupancy = account.occupancy
-        return len(occupancy.results) >= self._settings.at_once or occupancy.exceeds(account.limit)
-
     def _open(self, ctx: LlmContext, agent: LlmAgent, history: History) -> _Account:
         model = agent.__newel__.model_for(ctx)
         view = (agent.name, ctx.branch, ctx.isolation_scope)
-        occupancy = Occupancy(history, view, self._settings.least, model.provider_name)
+        settings = self._settings
+        occupancy = Occupancy(history, view, settings.least, model.provider_name, frozenset(settings.exclude_tools))
         account = ctx.session.stash[_ACCOUNTS][history] = _Account(occupancy, self._settings, model)
         return account
 
     async def _relieve(self, ctx: LlmContext, request: LlmRequest, history: History, account: _Account) -> None:
         """Make the request smaller, if it is too large and there is enough to leave out."""
         strategies = ctx.composition.registry.all(ContextStrategy)
-        tokens = account.occupancy.tokens()
-        edits, left = self._shortened(strategies, account.occupancy, tokens, pressing=tokens > account.limit)
+        pressing = account.occupancy.exceeds(account.limit)
+        edits, left = self._shortened(strategies, account.occupancy, pressing=pressing)
         if edits:
             await ctx.session_service.append_event(ctx.session, telling(ctx, edits, left))
-        if left > account.limit:
+        else:
+            account.tried = account.occupancy.version, pressing
+        if pressing and left > account.limit:
             await self._summarize(ctx, strategies, account, left)
         account.occupancy.update(ctx.session.events)
         if history.edits:
             request.append_tools([self._tool])
 
     def _shortened(
-        self, strategies: Sequence[ContextStrategy], occupancy: Occupancy, tokens: int, *, pressing: bool
+        self, strategies: Sequence[ContextStrategy], occupancy: Occupancy, *, pressing: bool
     ) -> tuple[list[Edit], int]:
-        """What is to be shown in place of results, and how many tokens are left then; nothing if it is too little."""
-        settings, left = self._settings, tokens
-        shown = [one for one in occupancy.old() if one.call.name not in settings.exclude_tools]
+        """What is to be shown in place of results, and how many tokens are left then; nothing if it is too little.
+
+        They are only counted if something is shortened, or the request is pressing.
+        """
+        settings, left = self._settings, occupancy.tokens() if pressing else -1
+        shown = occupancy.old()
         if not shown or (sum(one.edit is None for one in shown) < settings.at_once and not pressing):
-            return [], tokens
-        first = occupancy.handles + 1
-        old = {
-            number: OldResult(
-                call=one.call,
-                response=one.response,
-                handle=one.edit.handle if one.edit is not None else f"r{first + number}",
-                characters=one.characters,
-                age=occupancy.steps - one.step,
-                shortened_by=one.edit.strategy if one.edit is not None else "",
-            )
-            for number, one in enumerate(shown)
-        }
+            return [], left
+        rest = dict(enumerate(_old_results(occupancy, shown)))
         edits: dict[int, Edit] = {}
+        chosen: list[tuple[int, Edit]] = []
         first_time = 0
         for strategy in strategies:
-            if strategy.shorten is None or (left <= settings.clear_to and first_time >= settings.at_once):
+            if strategy.shorten is None or (0 <= left <= settings.clear_to and first_time >= settings.at_once):
                 continue
-            rest = {id(result): number for number, result in old.items() if number not in edits}
-            for result, response in strategy.shorten([result for n, result in old.items() if n not in edits]):
-                number = rest.pop(id(result), None)
-                if number is not None and (saving := occupancy.saving(shown[number], response)) > 0:
-                    left -= saving
+            numbers = {id(result): number for number, result in rest.items()}
+            for result, response in strategy.shorten([*rest.values()]):
+                number = numbers.pop(id(result), None)
+                if number is not None:
+                    del rest[number]
                     first_time += shown[number].edit is None
-                    edits[number] = Edit(shown[number].target, result.handle, strategy.name, response)
-        if first_time < settings.at_once and not pressing:
-            return [], tokens
+                    chosen.append((number, Edit(shown[number].target, result.handle, strategy.name, response)))
+            if first_time < settings.at_once and not pressing:
+                continue  # what they save does not matter yet
+            left = occupancy.tokens() if left < 0 else left
+            for number, edit in chosen:
+                if (saving := occupancy.saving(shown[number], edit.response)) > 0:
+                    left -= saving
+                    edits[number] = edit
+            chosen.clear()
+        if not pressing and sum(shown[number].edit is None for number in edits) < settings.at_once:
+            return [], left
         return [edits[number] for number in sorted(edits)], left
 
     async def _summarize(
         self, ctx: LlmContext, strategies: Sequence[ContextStrategy], account: _Account, tokens: int
     ) -> None:
         """Have a summary written, unless one was just written and did not help."""
-        if tokens < account.summarized_at + account.limit // 4:
+        if not account.can_summarize(tokens):
             return
         for strategy in strategies:
             if strategy.summarize is not None and (event := await strategy.summarize(ctx)) is not None:
                 await ctx.session_service.append_event(ctx.session, event)
                 account.occupancy.update(ctx.session.events)
-                account.summarized_at = account.occupancy.tokens()
+                size = telling(ctx, [], account.occupancy.tokens())
+                await ctx.session_service.append_event(ctx.session, size)
                 return
+
+
+def _old_results(occupancy: Occupancy, shown: Sequence[Shown]) -> Iterator[OldResult]:
+    """The results as strategies see them."""
+    for number, one in enumerate(shown, occupancy.handles + 1):
+        yield OldResult(
+            call=one.call,
+            response=one.response,
+            handle=one.edit.handle if one.edit is not None else f"r{number}",
+            characters=one.characters,
+            age=occupancy.steps - one.step,
+            shortened_by=one.edit.strategy if one.edit is not None else "",
+        )
 
 
 def window_of(model: BaseLlm) -> int | None:

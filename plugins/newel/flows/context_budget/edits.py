@@ -50,13 +50,19 @@ def tokens_left(event: Event) -> int | None:
     return tokens if isinstance(tokens, int) else None
 
 
+def tokens_after_summary(event: Event) -> int | None:
+    """How many tokens the next request was to have after a summary; None if an event does not tell that."""
+    entries = (event.custom_metadata or {}).get(EDITS)
+    return tokens_left(event) if isinstance(entries, dict) and entries.get("results") == [] else None
+
+
 def is_of_view(event: Event, agent: str, branch: str | None, scope: str | None) -> bool:
     """Whether the edits of an event are for what this agent sees on this branch and in this isolation scope."""
     return event.author == agent and event.isolation_scope == scope and on_branch(event.branch, branch)
 
 
 def telling(ctx: InvocationContext, edits: Sequence[Edit], tokens: int) -> Event:
-    """The event that tells these edits, after which the next request has about this many tokens."""
+    """The event that tells these edits, none after a summary; the next request then has about this many tokens."""
     results = [
         {"event": one.target[0], "call": one.target[1], "as": one.handle, "by": one.strategy, "response": one.response}
         for one in edits

@@ -7,12 +7,12 @@ only once the request can be too large: before that, lengths are added up.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from newel.flows.compaction_window import compaction_of
-from newel.flows.context_budget.edits import Edit, Target, edits_of, is_of_view, tokens_left
+from newel.flows.context_budget.edits import Edit, Target, edits_of, is_of_view, tokens_after_summary, tokens_left
 from newel.flows.history import History
 from newel.flows.visibility import on_branch
 from newel.models.token_estimates import MOST, tokens_of_text, words_of
@@ -69,6 +69,7 @@ class Occupancy:
         "_calling",
         "_contents",
         "_counted",
+        "_excluded",
         "_history",
         "_last",
         "_later",
@@ -83,10 +84,18 @@ class Occupancy:
         "handles",
         "results",
         "steps",
+        "summarized_at",
+        "version",
+        "whole",
     )
 
     def __init__(
-        self, history: History, view: tuple[str, str | None, str | None], least: int, provider: str = ""
+        self,
+        history: History,
+        view: tuple[str, str | None, str | None],
+        least: int,
+        provider: str = "",
+        excluded: Collection[str] = (),
     ) -> None:
         self._history = history
         #: The agent, its branch and its isolation scope.
@@ -94,19 +103,28 @@ class Occupancy:
         #: A result of fewer characters is not worth a stub.
         self._least = least
         self._provider = provider
+        #: Tools whose results are never shortened.
+        self._excluded = excluded
+        #: Changes with the results, and with their ages.
+        self.version = 0
         self._reset()
 
     def _reset(self) -> None:
         #: The results that are whole or can be shortened further, the oldest first; how often tools were requested.
         self.results: dict[Target, Shown] = {}
         self.steps = 0
+        self.version += 1
+        #: How many of the results are whole.
+        self.whole = 0
         #: How many results got a name for `read_result`.
         self.handles = 0
+        #: The tokens of a request after the last summary that was needed for the window.
+        self.summarized_at = 0
         #: What a response or an edit counted, and the tokens of what came after it.
         self._counted = self._later = 0
         #: The characters of short parts; other parts, until they are estimated, with their length.
         self._short = 0
-        self._pending: list[Part] = []
+        self._pending: list[tuple[Part, Shown | None]] = []
         self._length = 0
         #: How many events and contents were read, the last event, and the list of contents that they are in.
         self._read = self._taken = 0
@@ -166,6 +184,8 @@ class Occupancy:
         for position, event in Log(events).backwards():
             if event.custom_metadata is not None and is_of_view(event, *self._view):
                 self._name(edits_of(event))
+                if self.summarized_at == 0:
+                    self.summarized_at = tokens_after_summary(event) or 0
             if found is None and not summarized:
                 summarized = compaction_of(event) is not None and on_branch(event.branch, self._view[1])
                 if (tokens := self._counted_by(event)) is not None:
@@ -189,6 +209,7 @@ class Occupancy:
             self._shorten(edit)
         if (counted := self._counted_by(event)) is not None:
             self._set_counted(counted)
+            self.summarized_at = tokens_after_summary(event) or self.summarized_at
 
     def _name(self, edits: Sequence[Edit]) -> None:
         numbers = [int(edit.handle[1:]) for edit in edits if edit.handle[1:].isdecimal()]
@@ -197,6 +218,8 @@ class Occupancy:
     def _shorten(self, edit: Edit) -> None:
         if (shown := self.results.get(edit.target)) is None:
             return
+        self.version += 1
+        self.whole -= shown.edit is None
         shown.edit, shown.tokens = edit, 0
         shown.response = FunctionResponse(name=shown.response.name, response=edit.response)
         shown.characters = _size(edit.response)
@@ -218,20 +241,20 @@ class Occupancy:
         if exchanges:
             self._exchange(event)
 
-    def _pend(self, part: Part, length: int) -> None:
-        self._pending.append(part)
+    def _pend(self, part: Part, length: int, shown: Shown | None = None) -> None:
+        self._pending.append((part, shown))
         self._length += length
 
     def _exchange(self, event: Event) -> None:
         """Take in the calls, results and media of an event."""
-        calls = False
+        calls, shown = False, None
         for part in (event.content.parts or ()) if event.content is not None else ():
             if (call := part.function_call) is not None:
-                calls = True
+                calls, shown = True, None
                 size = _size(call.args)
             elif (response := part.function_response) is not None:
                 size = _size(response.response)
-                self._note(response, size)
+                shown = self._note(response, size)
             elif part.text is None:
                 self._pend(part, _OVERHEAD)
                 continue
@@ -240,21 +263,28 @@ class Occupancy:
             if size < _SHORT:
                 self._short += size + _PART
             else:
-                self._pend(part, size + _OVERHEAD)
+                self._pend(part, size + _OVERHEAD, shown)
         if calls and event.author == self._view[0]:
             self.steps += 1
+            self.version += 1
             self._calling = event
 
-    def _note(self, response: FunctionResponse, characters: int) -> None:
+    def _note(self, response: FunctionResponse, characters: int) -> Shown | None:
         """Note a result, if it is large enough and its call did not begin something longer."""
         calling = self._calling
         if calling is None or response.parts or response.id in (calling.long_running_tool_ids or ()):
-            return
+            return None
         target = (calling.id, response.id)
-        if characters >= self._least or target in self._history.edits:
-            call = next((one for one in calling.get_function_calls() if one.id == response.id), None)
-            if call is not None:
-                self.results[target] = Shown(target, call, response, characters, self.steps)
+        if (characters < self._least and target not in self._history.edits) or response.name in self._excluded:
+            return None
+        call = next((one for one in calling.get_function_calls() if one.id == response.id), None)
+        if call is None:
+            return None
+        before = self.results.get(target)
+        self.whole += before is None or before.edit is not None
+        self.version += 1
+        shown = self.results[target] = Shown(target, call, response, characters, self.steps)
+        return shown
 
     def exceeds(self, tokens: int) -> bool:
         """Whether the next request has more than about this many tokens; they are estimated only if it can."""
@@ -263,8 +293,11 @@ class Occupancy:
 
     def tokens(self) -> int:
         """About how many tokens the next request has."""
-        for part in self._pending:
-            self._later += estimated(part, self._provider)
+        for part, shown in self._pending:
+            tokens = estimated(part, self._provider)
+            self._later += tokens
+            if shown is not None and shown.response is part.function_response:
+                shown.tokens = tokens
         self._pending.clear()
         self._length = 0
         return self._counted + self._later + self._short // _SHORT_CHARACTERS
@@ -280,10 +313,13 @@ class Occupancy:
 
     def saving(self, shown: Shown, response: Json) -> int:
         """How many tokens less the conversation has with another response in place of a result."""
-        shown.tokens = shown.tokens or self._tokens_of(shown.response)
-        return shown.tokens - self._tokens_of(FunctionResponse(name=shown.response.name, response=response))
+        shown.tokens = shown.tokens or self._tokens_of(shown.response, shown.characters)
+        other = FunctionResponse(name=shown.response.name, response=response)
+        return shown.tokens - self._tokens_of(other, _size(response))
 
-    def _tokens_of(self, response: FunctionResponse) -> int:
+    def _tokens_of(self, response: FunctionResponse, characters: int) -> int:
+        if characters < _SHORT:
+            return (characters + _PART) // _SHORT_CHARACTERS
         return estimated(Part(function_response=response), self._provider)
 
 

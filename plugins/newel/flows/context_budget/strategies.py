@@ -15,14 +15,15 @@ Shorten = Callable[[Sequence[OldResult]], Iterator[Replacement]]
 
 def drop(results: Sequence[OldResult]) -> Iterator[Replacement]:
     """Of equal results of equal calls, all but the last."""
-    latest: dict[str, OldResult] = {}
+    latest: dict[tuple[str | None, str], OldResult] = {}
     for result in results:
-        if not result.shortened_by:
-            key = _as_json([result.call.name, result.call.args, result.response.response])
-            if (before := latest.get(key)) is not None:
-                note = f"cleared, since the same call was made again later, with the same result; {_how(before)}"
-                yield Replacement(before, {"cleared": note})
-            latest[key] = result
+        if result.shortened_by:
+            continue
+        key = result.call.name, _as_json(result.call.args)
+        before, latest[key] = latest.get(key), result
+        if before is not None and _as_json(before.response.response) == _as_json(result.response.response):
+            note = f"cleared, since the same call was made again later, with the same result; {_how(before)}"
+            yield Replacement(before, {"cleared": note})
 
 
 def clearing(keep: int) -> Shorten:
