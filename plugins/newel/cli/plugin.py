@@ -79,16 +79,29 @@ COMMANDS = [
     ),
     Command(name="run", load=deferred("newel.cli.run", "run"), help="Send an agent one message and print its answer."),
     Command(
+        name="runs",
+        load=deferred("newel.cli.runs", "runs"),
+        help="Show, cancel, retry and answer submitted runs.",
+    ),
+    Command(
         name="schema", load=deferred("newel.cli.schema", "schema"), help="Print the JSON schema of agent and app files."
     ),
     Command(
         name="sessions", load=deferred("newel.cli.sessions", "sessions"), help="Show and maintain stored sessions."
+    ),
+    Command(
+        name="submit", load=deferred("newel.cli.submit", "submit"), help="Hand a run to an engine, for its workers."
     ),
     Command(name="talk", load=deferred("newel.cli.talk", "talk"), help="Talk to an agent over a live connection."),
     Command(
         name="web",
         load=deferred("newel.cli.api_server", "web"),
         help="Serve agents over HTTP, with a web UI.",
+    ),
+    Command(
+        name="worker",
+        load=deferred("newel.cli.worker", "worker"),
+        help="Run what is submitted to an engine.",
     ),
 ]
 

@@ -1,0 +1,86 @@
+"""`newel submit`: hand a run to an engine, whose workers run it."""
+
+from __future__ import annotations
+
+import shlex
+
+import click
+
+from newel.cli.engine_options import EngineRuns, engine_options, with_engine
+from newel.cli.open_questions import description_of, questions_of
+from newel.cli.run import WAITING, message_text
+from newel.cli.terminal import say, show_json, to_terminal
+from newel.engines import RunFailedError, RunState
+from newel.runs import RunCancelledError
+from newel_kernel import seam
+
+
+@click.command("submit")
+@engine_options
+@click.argument("message", required=False)
+@click.option("--session", metavar="ID", help="The session; by default a new one.")
+@click.option("--user", default="user", show_default=True, help="The user of the session.")
+@click.option("--invocation", metavar="ID", help="The id of the run: the same id again is the same run.")
+@click.option("--priority", type=click.IntRange(1, 5), default=3, show_default=True, help="From 1, first, to 5, last.")
+@click.option("--tenant", default="", help="Whose share of the workers the run takes.")
+@click.option("--seconds", type=click.FloatRange(0, min_open=True), help="How long it may take, from now to its end.")
+@click.option("--wait", is_flag=True, help="Wait for the answer and print it, as `newel run` does.")
+@click.pass_context
+def submit(
+    ctx: click.Context,
+    agent: str,
+    message: str | None,
+    session: str | None,
+    user: str,
+    invocation: str | None,
+    priority: int,
+    tenant: str,
+    seconds: float | None,
+    wait: bool,
+    sessions: str | None,
+    engine: str | None,
+) -> None:
+    """Hand AGENT one MESSAGE ("-" reads it from stdin), for a worker to run; print the ids of the run.
+
+    With --wait, status 1: the run failed; 3: a question is open, and `newel runs signal` answers it.
+    """
+    text = message_text(ctx, message, answered=False)
+
+    async def work(runs: EngineRuns) -> int:
+        run = await runs.runner.submit(
+            user_id=user,
+            session_id=session or seam.new_id(),
+            new_message=text,
+            invocation_id=invocation,
+            priority=priority,
+            tenant=tenant,
+            seconds=seconds,
+        )
+        if not wait:
+            facts = {"invocation": run.invocation_id, "session": run.spec.session_id, "queue": run.spec.queue}
+            _show(facts)
+            return 0
+        try:
+            answer = await run.wait()
+        except (RunFailedError, RunCancelledError) as error:
+            say(f"Error: {error}", err=True)
+            return 1
+        if answer is not None:
+            say(answer.text)
+        if (await run.record()).state is not RunState.PAUSED:
+            return 0
+        for one in await questions_of(runs.conversation(user, run.spec.session_id)) or ():
+            answer_it = shlex.join(
+                ["newel", "runs", "signal", agent, run.invocation_id, "--answer", f"{one.id}=ANSWER"]
+            )
+            say(f"waiting: {'; '.join(description_of(one))} - {answer_it}", err=True)
+        return WAITING
+
+    ctx.exit(with_engine(ctx, agent, sessions, engine, work))
+
+
+def _show(facts: dict[str, str]) -> None:
+    if to_terminal():
+        say(f"run {facts['invocation']} in the session {facts['session']}, on the queue {facts['queue']}")
+    else:
+        show_json(facts)
