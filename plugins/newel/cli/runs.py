@@ -13,7 +13,7 @@ from newel.cli.engine_options import EngineRuns, engine_options, with_engine
 from newel.cli.loading import OpenGroup
 from newel.cli.open_questions import description_of
 from newel.cli.terminal import say, show_json, show_table, shown, to_terminal
-from newel.engines import RunRecord, RunState
+from newel.engines import OVER, RunRecord, RunState
 from newel.questions.given_answers import open_in
 from newel_kernel import Event, Json
 
@@ -80,12 +80,16 @@ def show(ctx: click.Context, agent: str, run: str, sessions: str | None, engine:
 def cancel(ctx: click.Context, agent: str, run: str, sessions: str | None, engine: str | None) -> None:
     """End a run, whether it is queued, running or paused."""
 
-    async def work(runs: EngineRuns) -> str:
-        spec = (await runs.named(run)).spec
-        await runs.runner.cancel_run(user_id=spec.user_id, session_id=spec.session_id, invocation_id=spec.invocation_id)
-        return spec.invocation_id
+    async def work(runs: EngineRuns) -> tuple[str, RunState]:
+        record = await runs.named(run)
+        spec = record.spec
+        where = {"user_id": spec.user_id, "session_id": spec.session_id}
+        if record.state not in OVER:
+            await runs.runner.cancel_run(**where, invocation_id=spec.invocation_id)
+        return spec.invocation_id, record.state
 
-    say(f"{shown(with_engine(ctx, agent, sessions, engine, work))} is cancelled")
+    name, state = with_engine(ctx, agent, sessions, engine, work)
+    say(f"{shown(name)} is over already: {state}" if state in OVER else f"{shown(name)} is being cancelled")
 
 
 @runs.command("retry")

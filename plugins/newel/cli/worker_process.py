@@ -29,7 +29,7 @@ from newel.server.metrics.accounts import Accounts
 from newel.server.metrics.process import METRICS
 from newel.server.metrics.series import Counter, family
 from newel_compose import Composition, extend
-from newel_kernel import ConfigurationError, check_tree
+from newel_kernel import check_tree
 
 #: What is left for runs that are released and for connections to end; then the process ends anyway.
 _END_SECONDS = 5.0

@@ -1,0 +1,131 @@
+"""`newel worker`, `submit` and `runs` over an engine that processes share."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+from click.testing import CliRunner, Result
+from tests.contrib.dbos.working import HOST, PATIENCE
+
+from newel.cli.group import cli
+from newel.testing.packages import FakePackages
+
+_AGENT = """
+from newel.testing.engines.clerk import clerk
+
+app = clerk("shop")
+"""
+
+
+class Project:
+    """A folder with an agent, and the workers that were started in it."""
+
+    def __init__(self, path: Path, uri: str, database: str) -> None:
+        self.path = path
+        self.workers: list[subprocess.Popen[str]] = []
+        services = {"engine": uri, "session": f"postgresql://postgres@{HOST}/{database}"}
+        (path / "newel.yaml").write_text(json.dumps({"extends": "standard", "services": services}), "utf-8")
+        (path / "shop").mkdir()
+        (path / "shop" / "agent.py").write_text(_AGENT, "utf-8")
+
+    def worker(self) -> tuple[subprocess.Popen[str], str]:
+        """A worker that is ready, and the address of its health."""
+        command = [sys.executable, "-m", "newel.cli.main", "worker", "shop"]
+        environment = {**os.environ, "PYTHONPATH": str(self.path)}
+        worker = subprocess.Popen(command, cwd=self.path, env=environment, stdout=subprocess.PIPE, text=True)
+        self.workers.append(worker)
+        assert worker.stdout is not None
+        ready, _, address = worker.stdout.readline().strip().partition("; ")
+        assert ready == "ready: shop"
+        return worker, address.removesuffix("/metrics")
+
+    def newel(self, *words: str) -> Result:
+        return CliRunner().invoke(cli, words)
+
+    def shown(self, run: str) -> dict[str, Any]:
+        shown: dict[str, Any] = json.loads(self.newel("runs", "show", "shop", run).output)
+        return shown
+
+    def end(self) -> None:
+        for worker in self.workers:
+            worker.kill()
+            worker.communicate()
+
+
+@pytest.fixture
+def project(tmp_path: Path, uri: str, database: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
+    packages = FakePackages(tmp_path)
+    packages.install("newel-dbos", plugins={"dbos_engine": "newel_dbos.plugin"})
+    packages.install("newel-postgres", plugins={"postgres_sessions": "newel_postgres.plugin"})
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    project = Project(tmp_path, uri, database)
+    yield project
+    project.end()
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def _status(address: str) -> int:
+    try:
+        with urlopen(address) as answer:
+            return int(answer.status)
+    except HTTPError as error:
+        with error:
+            return error.code
+
+
+def test_a_run_is_submitted_answered_released_and_taken_over(project: Project) -> None:
+    worker, address = project.worker()
+    answered = project.newel("submit", "shop", "hello", "--wait")
+    assert (answered.exit_code, answered.stdout) == (0, "It is done.\n")
+    assert (_status(f"{address}/healthz"), _status(f"{address}/readyz"), _status(f"{address}/x")) == (200, 200, 404)
+
+    paid = project.path / "paid"
+    waits = project.newel("submit", "shop", f"pay {paid}", "--wait", "--invocation", "payment")
+    assert (waits.exit_code, "newel runs signal shop payment --answer" in waits.stderr) == (3, True)
+    shown = project.shown("pay")  # the beginning of its id
+    assert (shown["state"], len(shown["waits_for"])) == ("paused", 1)
+    call = shown["waits_for"][0].partition(":")[0]
+    assert project.newel("runs", "signal", "shop", "payment", "--answer", f"{call}=yes").exit_code == 0
+    _until(lambda: project.shown("payment")["state"] == "ended")
+    assert paid.read_text() == "paid\n"
+    assert project.newel("runs", "cancel", "shop", "payment").output == "payment is over already: ended\n"
+
+    gate = project.path / "gate"
+    assert json.loads(project.newel("submit", "shop", f"hang {gate}", "--invocation", "long").output)["queue"]
+    _until(lambda: project.shown("long")["state"] == "running" and Path(f"{gate}.begun").exists())
+    worker.send_signal(signal.SIGTERM)
+    _until(lambda: _status(f"{address}/readyz") == 503)
+    worker.send_signal(signal.SIGTERM)  # the second one does not wait for --drain
+    assert worker.wait(PATIENCE) == 0
+    shown = project.shown("long")
+    assert (shown["state"], shown["events"], shown["ended"]) == ("queued", 2, None)
+    project.worker()
+    gate.touch()
+    _until(lambda: project.shown("long")["state"] == "ended")
+    listed = json.loads(project.newel("runs", "list", "shop", "--most", "2").output)
+    assert [(one["run"], one["state"]) for one in listed] == [("long", "ended"), ("payment", "ended")]
+
+
+def test_what_cannot_be_meant_is_told(project: Project) -> None:
+    unknown = project.newel("runs", "show", "shop", "nothing")
+    assert (unknown.exit_code, "has no run 'nothing'" in unknown.stderr) == (2, True)
+    inline = project.newel("worker", "shop", "--engine", "inline")
+    assert (inline.exit_code, "no engine that processes share" in inline.stderr) == (2, True)

@@ -1,0 +1,212 @@
+"""What is submitted: it is refused by the name of the field, kept small, and found again."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from newel.agents import LlmAgent
+from newel.apps import App
+from newel.artifacts import InMemoryArtifactService
+from newel.engines import AgentWork, InlineEngine, InvocationSpec, RunFailedError, SpecRefusedError
+from newel.questions.given_answers import usable
+from newel.runners import Runner
+from newel.sessions import InMemorySessionService
+from newel.testing import ScriptedModel
+from newel.tools import FunctionTool
+from newel_compose import compose
+from newel_kernel import ConfigurationError, SessionNotFoundError
+from newel_types import FunctionCall
+
+WHERE: dict[str, Any] = {"user_id": "u", "session_id": "s"}
+
+
+def _runner(*steps: Any, **options: Any) -> Runner:
+    async def wipe(path: str) -> str:
+        """Wipe a path."""
+        return f"wiped {path}"
+
+    agent = LlmAgent(name="clerk", model=ScriptedModel(steps), tools=[FunctionTool(wipe, require_confirmation=True)])
+    given = {"session_service": InMemorySessionService(), "auto_create_session": True, **options}
+    return Runner(app=App(name="shop", root_agent=agent), composition=compose("standard"), **given)
+
+
+def _call() -> list[FunctionCall]:
+    return [FunctionCall(name="wipe", args={"path": "/a"})]
+
+
+def test_a_run_is_followed_from_any_event() -> None:
+    async def main() -> None:
+        async with _runner("one", "two") as runner:
+            await (await runner.submit(**WHERE, new_message="first")).wait()
+            run = await runner.submit(**WHERE, new_message="second")
+            answer = await run.wait()
+            assert answer is not None
+            assert answer.text == "two"
+            numbered = [one async for one in run.follow()]
+            assert [event.text for _, event in numbered if event.text] == ["second", "two"]
+            assert [number for number, _ in numbered] == [4, 5, 6]
+            later = runner.follow(**WHERE, invocation_id=run.invocation_id, after=4)
+            assert [event.id async for _, event in later] == [event.id for _, event in numbered[1:]]
+
+    asyncio.run(main())
+
+
+def test_an_answer_is_stored_and_the_run_goes_on() -> None:
+    async def main() -> None:
+        async with _runner(_call(), "done") as runner:
+            run = await runner.submit(**WHERE, new_message="wipe")
+            assert await run.wait() is None
+            (question,) = await runner.questions(**WHERE)
+            answered = await runner.submit(**WHERE, new_message=usable([(question, True)]))
+            assert answered.invocation_id == run.invocation_id
+            assert await answered.wait() is not None
+            late = await runner.submit(**WHERE, new_message=usable([(question, False)]))
+            assert await late.wait() is None
+            assert "ANSWERED_BEFORE" in [event.error_code async for _, event in late.follow()]
+
+    asyncio.run(main())
+
+
+def test_an_answer_wakes_a_run_that_no_engine_had() -> None:
+    async def main() -> None:
+        store = InMemorySessionService()
+        async with _runner(_call(), session_service=store) as other:
+            async for _ in other.run_async(**WHERE, new_message="wipe"):
+                pass
+            (question,) = await other.questions(**WHERE)
+        async with _runner("done", session_service=store) as runner:
+            run = await runner.submit(**WHERE, new_message=usable([(question, True)]))
+            answer = await run.wait()
+            assert answer is not None
+            assert (answer.text, answer.invocation_id) == ("done", question.invocation_id)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"tenant": "t" * 300}, "tenant"),
+        ({"priority": 9}, "priority"),
+        ({"seconds": -1}, "seconds"),
+        ({"colour": "red"}, "colour"),
+        ({"state_delta": {"x": "y" * 70_000}}, "state_delta"),
+        ({"new_message": "x" * 5_000_000}, "message"),
+        ({"invocation_id": "x" * 300}, "invocation_id"),
+    ],
+)
+def test_a_wrong_field_is_named(given: dict[str, Any], named: str) -> None:
+    async def main() -> None:
+        async with _runner("never") as runner:
+            with pytest.raises(SpecRefusedError, match=rf"^{named}: ") as caught:
+                await runner.submit(**{**WHERE, "new_message": "hi", **given})
+            assert len(str(caught.value)) < 300
+            assert await runner.engine.records() == []
+
+    asyncio.run(main())
+
+
+def test_the_invocation_of_another_session_is_refused() -> None:
+    async def main() -> None:
+        async with _runner("one", "two") as runner:
+            run = await runner.submit(**WHERE, new_message="hi")
+            await run.wait()
+            other = {"user_id": "u", "session_id": "t", "invocation_id": run.invocation_id}
+            with pytest.raises(SpecRefusedError, match=r"^session_id: "):
+                await runner.submit(**other, new_message="hi")
+            with pytest.raises(SpecRefusedError, match=r"^session_id: "):
+                await runner.cancel_run(**other)
+            with pytest.raises(SpecRefusedError, match=r"^invocation_id: the session has no invocation"):
+                await runner.submit(**other)
+
+    asyncio.run(main())
+
+
+def test_an_invocation_that_began_elsewhere_takes_no_second_message() -> None:
+    async def main() -> None:
+        async with _runner("one", "two") as runner:
+            events = [event async for event in runner.run_async(**WHERE, new_message="hi")]
+            with pytest.raises(SpecRefusedError, match="leave out new_message"):
+                await runner.submit(**WHERE, new_message="hi", invocation_id=events[0].invocation_id)
+
+    asyncio.run(main())
+
+
+def test_what_is_needed_is_told() -> None:
+    async def main() -> None:
+        async with _runner("never", auto_create_session=False) as runner:
+            with pytest.raises(SessionNotFoundError, match="session_id"):
+                await runner.submit(**WHERE, new_message="hi")
+            with pytest.raises(ConfigurationError, match="new_message"):
+                await runner.submit(**WHERE)
+
+    asyncio.run(main())
+
+
+def test_a_large_message_is_an_artifact_until_the_log_has_it() -> None:
+    async def main() -> None:
+        artifacts = InMemoryArtifactService()
+        async with _runner("read", artifact_service=artifacts) as runner:
+            run = await runner.submit(**WHERE, new_message="x" * 300_000)
+            assert run.spec.message is None
+            assert len(run.spec.model_dump_json()) < 2000
+            again = await runner.submit(**WHERE, new_message="x" * 300_000, invocation_id=run.invocation_id)
+            assert again.spec == run.spec
+            assert await run.wait() is not None
+            numbered = [event async for _, event in run.follow()]
+            assert len(numbered[0].text) == 300_000
+            assert await artifacts.list_artifact_keys(app_name="shop", **WHERE) == []
+
+    asyncio.run(main())
+
+
+def test_a_failed_run_says_its_class_and_not_its_text() -> None:
+    async def main() -> None:
+        async with _runner(ValueError("secret")) as runner:
+            run = await runner.submit(**WHERE, new_message="hi")
+            with pytest.raises(RunFailedError):
+                await run.wait()
+            record = await run.record()
+            assert record.outcome is not None
+            assert record.outcome.error
+            assert "secret" not in repr(record)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"app_name": "other"}, "no app"),
+        ({"version": "2"}, "version"),
+        ({"lock": "abc"}, "locked"),
+    ],
+)
+def test_a_worker_postpones_what_does_not_fit(change: dict[str, str], reason: str) -> None:
+    async def main() -> None:
+        runner = _runner("never")
+        spec = InvocationSpec(**{"app_name": "shop", **WHERE, "message": {"parts": [{"text": "hi"}]}, **change})
+        with pytest.raises(Exception, match=reason) as caught:
+            await AgentWork([runner])(spec)
+        assert type(caught.value).__name__ == "PostponedError"
+
+    asyncio.run(main())
+
+
+def test_a_session_that_has_a_run_is_waited_for() -> None:
+    async def main() -> None:
+        engine = InlineEngine()
+        runner = _runner(0.2, "first", "second", engine=engine)
+        worker = engine.worker(work := AgentWork([runner]), work.queues)
+        await worker.start()
+        first = await runner.submit(**WHERE, new_message="one")
+        second = await runner.submit(**WHERE, new_message="two")
+        answers = [await one.wait() for one in (first, second)]
+        assert [one and one.text for one in answers] == ["first", "second"]
+        assert (await second.record()).attempts == 1
+        await worker.drain(0)
+
+    asyncio.run(main())
