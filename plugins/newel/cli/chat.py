@@ -140,6 +140,9 @@ async def _chat(conversation: Conversation, prompt: Prompt, questions: QuestionP
             if message is not None:
                 tracked.begin()
                 await _interruptible(conversation, message, tracked, prompt)
+                if conversation.watch is not None:
+                    for told in await conversation.context_lines():
+                        say(f"  {told}", dim=True)
                 message = await questions.ask_new() if tracked.asking else None
     finally:
         await conversation.close()
@@ -157,10 +160,7 @@ async def _obey(conversation: Conversation, line: str) -> bool:
 
 async def _recall(conversation: Conversation) -> None:
     """Show the last exchanges of a continued session."""
-    runner = conversation.runner
-    session = await runner.session_service.get_session(
-        app_name=runner.app_name, user_id=conversation.user, session_id=conversation.session
-    )
+    session = await conversation.stored()
     if session is not None and session.events:
         recent = last_exchanges(session.events, _RECALL_EXCHANGES)
         left_out = len(session.events) - len(recent)

@@ -11,13 +11,14 @@ from newel.cli.conversation import Conversation, override_model
 from newel.cli.stored_session import write_document
 from newel.cli.terminal import say
 from newel.models.kinds import model_of
-from newel_kernel import BaseAgent, ConfigurationError, Session, did_you_mean
+from newel_kernel import BaseAgent, ConfigurationError, did_you_mean
 from newel_types import deferred
 
 _MARK = "/"
 #: They load with the first report.
 _lines_of = deferred("newel.cli.cache", "lines_of")
 _cache_reports = deferred("newel.explanation.caches", "cache_reports")
+_cache_watch = deferred("newel.explanation.prefixes", "CacheWatch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ async def _model(conversation: Conversation, rest: str) -> bool:
 
 
 async def _state(conversation: Conversation, rest: str) -> bool:
-    session = await _session(conversation)
+    session = await conversation.stored()
     state = session.state if session is not None else {}
     say(json.dumps(dict(state), indent=2, ensure_ascii=False, default=str), dim=True)
     return False
@@ -83,27 +84,37 @@ async def _agents(conversation: Conversation, rest: str) -> bool:
 
 
 async def _cache(conversation: Conversation, rest: str) -> bool:
-    session = await _session(conversation)
+    session = await conversation.stored()
     for line in _lines_of()(_cache_reports()(session.events if session is not None else [])):
         say(f"  {line}", dim=True)
     return False
 
 
+async def _context(conversation: Conversation, rest: str) -> bool:
+    watch = conversation.watch
+    if rest not in ("", "on", "off"):
+        raise ConfigurationError(f"/context takes on, off or nothing, not {rest!r}")
+    if rest == "on" and watch is None:
+        conversation.watch = _cache_watch()(conversation.runner)
+    elif rest == "off" and watch is not None:
+        watch.close()
+        conversation.watch = None
+    if rest:
+        say(f"  each turn is {'followed by' if rest == 'on' else 'no longer followed by'} what it sent", dim=True)
+        return False
+    for line in await conversation.context_lines():
+        say(f"  {line}", dim=True)
+    return False
+
+
 async def _save(conversation: Conversation, rest: str) -> bool:
-    session = await _session(conversation)
+    session = await conversation.stored()
     if session is None:
         raise ConfigurationError("nothing was said yet, so there is nothing to save")
     file = Path(rest or f"session-{session.id}.json")
     write_document(session, file)
     say(f"  saved in {file}", dim=True)
     return False
-
-
-async def _session(conversation: Conversation) -> Session | None:
-    runner = conversation.runner
-    return await runner.session_service.get_session(
-        app_name=runner.app_name, user_id=conversation.user, session_id=conversation.session
-    )
 
 
 COMMANDS = {
@@ -113,5 +124,6 @@ COMMANDS = {
     "state": ChatCommand("the session's state", _state),
     "agents": ChatCommand("the agents of this tree", _agents),
     "cache": ChatCommand("what was read from the provider's cache, paid twice and cleared", _cache),
+    "context": ChatCommand("what the last turn sent; /context on tells it after each turn", _context),
     "save": ChatCommand("write the session as JSON; /save FILE", _save),
 }

@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,8 +24,11 @@ from newel.models.kinds import model_of
 from newel.runners import Runner
 from newel.sessions.kinds import SessionBackend
 from newel_compose import Composition, Distribution, extend, load_yaml, read_text, sqlite_path, without_password
-from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Json, check_tree, seam
+from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Json, Session, check_tree, seam
 from newel_types import deferred
+
+if TYPE_CHECKING:
+    from newel.explanation import CacheWatch
 
 FOLDER = Path(".newel")
 _USER = "user"
@@ -37,6 +40,8 @@ _BUILT_IN = Path(str(distributions.__file__)).parent
 
 #: What looks into a store makes a conversation's store, so it lies above this module.
 _in_store = deferred("newel.cli.agent_sessions", "in_store")
+#: It loads when somebody wants to be told.
+_turn_lines = deferred("newel.cli.context_lines", "turn_lines")
 
 Function = Callable[..., Any]
 
@@ -87,7 +92,7 @@ def conversation_options(command: Function) -> Function:
     return command
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Conversation:
     """A runner and the session to run it in."""
 
@@ -96,6 +101,8 @@ class Conversation:
     session: str
     #: The AGENT argument and the options of the command line.
     arguments: tuple[str, ...]
+    #: Notes what is sent to models, if the user wants to be told after each turn.
+    watch: CacheWatch | None = None
 
     def command(self, name: str, *more: str) -> str:
         """The command line that continues this conversation."""
@@ -106,6 +113,18 @@ class Conversation:
     def agent(self) -> BaseAgent:
         """The root agent."""
         return self.runner.agent
+
+    async def stored(self) -> Session | None:
+        """The session with its events, as the store has it; None: nothing was said yet."""
+        return await self.runner.session_service.get_session(
+            app_name=self.runner.app_name, user_id=self.user, session_id=self.session
+        )
+
+    async def context_lines(self) -> list[str]:
+        """What the latest turn sent to models, in plain words."""
+        session = await self.stored()
+        explained = self.watch.explanations(self.session) if self.watch is not None else ()
+        return list(_turn_lines()(session.events if session is not None else [], explained))
 
     async def close(self) -> None:
         """Close the agent's toolsets and the stores."""

@@ -16,9 +16,12 @@ from newel.cli.terminal import say, shown
 from newel.cli.transcript import Answer, JsonLines, Transcript
 from newel.cli.turn import RunFailedError, TrackingTranscript, run_turn
 from newel_kernel import ConfigurationError
+from newel_types import deferred
 
 #: The exit status of a run that completed and left something waiting.
 WAITING = 3
+#: It loads with --context.
+_cache_watch = deferred("newel.explanation.prefixes", "CacheWatch")
 _ANSWER = "Answer an open question of the session: yes, no, text or JSON. May be repeated; replaces MESSAGE."
 
 
@@ -28,6 +31,9 @@ _ANSWER = "Answer an open question of the session: yes, no, text or JSON. May be
 @click.option("--answer", "answers", multiple=True, metavar="CALL_ID=ANSWER", help=_ANSWER)
 @click.option("--json", "as_json", is_flag=True, help="Print every event as one line of JSON.")
 @click.option("--stream", is_flag=True, help="Print the answer as it is written.")
+@click.option(
+    "--context", is_flag=True, help="Tell on stderr what was sent, read from a cache, paid twice and cleared."
+)
 @click.pass_context
 def run(
     ctx: click.Context,
@@ -36,6 +42,7 @@ def run(
     answers: tuple[str, ...],
     as_json: bool,
     stream: bool,
+    context: bool,
     session: str | None,
     user: str,
     model: str | None,
@@ -51,6 +58,8 @@ def run(
     text = None if texts and message is None else message_text(ctx, message, answered=bool(texts))
     options = Options(session=session, user=user, model=model, sessions=sessions, distribution=distribution)
     conversation = converse(ctx, agent, options)
+    if context:
+        conversation.watch = _cache_watch()(conversation.runner)
     transcript: Transcript = JsonLines() if as_json else Answer(stream)
     try:
         with redirect_stdout(sys.stderr) if as_json else nullcontext():  # what tools print is not a line of JSON
@@ -83,6 +92,8 @@ async def _run(conversation: Conversation, text: str | dict[str, str], transcrip
     try:
         message = text if isinstance(text, str) else await answers_to(conversation, text)
         status = await run_turn(conversation, message, tracked, stream=stream)
+        if conversation.watch is not None:
+            say("\n".join(await conversation.context_lines()), err=True, dim=True)
         if await _waiting(conversation, tracked, not isinstance(text, str)):
             return status or WAITING
         if isinstance(transcript, Answer) and transcript.silent:

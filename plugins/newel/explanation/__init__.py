@@ -7,18 +7,28 @@ from typing import TYPE_CHECKING
 from newel_types import lazy_exports
 
 if TYPE_CHECKING:
+    from newel.explanation.caches import CacheReport as CacheReport
+    from newel.explanation.caches import cache_reports as cache_reports
     from newel.explanation.changes import Change as Change
     from newel.explanation.changes import applied as applied
     from newel.explanation.changes import changes_between as changes_between
     from newel.explanation.explanation import Explanation as Explanation
     from newel.explanation.explanation import Step as Step
     from newel.explanation.instruments import record as record
+    from newel.explanation.prefixes import CacheWatch as CacheWatch
+    from newel.explanation.prefixes import PrefixBreak as PrefixBreak
+    from newel.explanation.prefixes import break_between as break_between
     from newel.explanation.recorder import Recorder as Recorder
     from newel.explanation.rehearsal import Rehearsal as Rehearsal
     from newel.explanation.rehearsal import copied as copied
     from newel.explanation.rehearsal import rehearse as rehearse
 
 _WHERE = {
+    "CacheReport": "newel.explanation.caches",
+    "CacheWatch": "newel.explanation.prefixes",
+    "PrefixBreak": "newel.explanation.prefixes",
+    "break_between": "newel.explanation.prefixes",
+    "cache_reports": "newel.explanation.caches",
     "Change": "newel.explanation.changes",
     "Explanation": "newel.explanation.explanation",
     "Recorder": "newel.explanation.recorder",

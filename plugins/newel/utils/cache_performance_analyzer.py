@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from newel.explanation.caches import answers_of
 from newel_kernel import BaseSessionService, Event, Json, SessionNotFoundError, brief
 from newel_types import CacheMetadata
 
@@ -20,7 +21,7 @@ class CachePerformanceAnalyzer:
         history = _history(events, agent_name)
         if not history:
             return {"status": "no_cache_data"}
-        used = [event.usage_metadata for event in events if event.author == agent_name and event.usage_metadata]
+        used = [usage for position, usage in answers_of(events) if events[position].author == agent_name]
         prompt = sum(one.prompt_token_count or 0 for one in used)
         cached = sum(one.cached_content_token_count or 0 for one in used)
         hits = sum(1 for one in used if one.cached_content_token_count)

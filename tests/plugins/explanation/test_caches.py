@@ -79,3 +79,32 @@ def test_short_requests_and_those_without_counts_are_left_alone() -> None:
     (report,) = cache_reports([answer(500, 0), silent, answer(600, 0)])
     assert report.paid_twice == 0
     assert cache_reports([silent]) == []
+
+
+def test_money_is_counted_by_the_prices_of_the_model() -> None:
+    first = answer(10_000, 0, model_version="claude-sonnet-4-5")
+    held = answer(20_000, 10_000, model_version="claude-sonnet-4-5")
+    again = answer(20_000, 0, at=900.0, model_version="claude-sonnet-4-5")
+    (report,) = cache_reports([first, held, again])
+    # 3 dollars for a million tokens, 0.3 for those that come from the cache
+    assert [one.cost for one in report.requests] == [pytest.approx(n) for n in (0.03, 0.033, 0.06)]
+    assert [one.saved for one in report.requests] == [pytest.approx(n) for n in (0, 0.027, 0)]
+    assert [one.lost for one in report.requests] == [pytest.approx(n) for n in (0, 0, 0.054)]
+    assert (report.cost, report.saved, report.lost) == (
+        pytest.approx(0.123),
+        pytest.approx(0.027),
+        pytest.approx(0.054),
+    )
+
+
+def test_what_is_written_to_a_cache_costs_more() -> None:
+    written = answer(10_000, 0, model_version="claude-sonnet-4-5")
+    assert written.usage_metadata is not None
+    written.usage_metadata = written.usage_metadata.model_copy(update={"cache_write_token_count": 10_000})
+    (report,) = cache_reports([written])
+    assert report.saved == pytest.approx(-0.0075)
+
+
+def test_a_model_without_a_price_has_no_sums() -> None:
+    (report,) = cache_reports([answer(5_000, 0), answer(5_000, 0)])
+    assert (report.cost, report.saved, report.lost) == (None, None, None)
