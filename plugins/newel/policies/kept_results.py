@@ -14,8 +14,15 @@ from newel_types import Blob, Part
 _log = logging.getLogger("newel.tools")
 _NOTE = (
     "The result is too large to be shown: it is an artifact, and `preview` is a part of it. To read all of it, call "
-    "load_artifacts with the artifact's name, if you have that tool; else ask for less at once."
+    "read_result or load_artifacts with the artifact's name, whichever you have; else ask for less at once."
 )
+#: The keys of a reference, next to its preview.
+_KEYS = frozenset({"artifact", "version", "mime_type", "bytes", "note"})
+
+
+def reference_in(response: Json | None) -> Json | None:
+    """The result itself, if it is a reference to an artifact."""
+    return response if response is not None and response.keys() >= _KEYS else None
 
 
 async def keep(tool: BaseTool, data: object, context: Context) -> Json | None:

@@ -16,6 +16,8 @@ from newel_kernel import BaseTool, Context, Json, ToolCall, ToolPolicy, hookimpl
 
 #: How many characters of the result a reference shows.
 _PREVIEW = 1_000
+#: The end of a text that is cut has this share of what stays of it.
+_END = 0.25
 #: No value of a dict is cut to fewer characters.
 _LEAST = 200
 _log = logging.getLogger("newel.tools")
@@ -27,17 +29,17 @@ _as_json = json.JSONEncoder(ensure_ascii=False).encode
 class Settings(BaseModel, extra="forbid", defer_build=True):
     """Settings of the bound."""
 
-    #: The most characters of a result, as JSON.
-    max_characters: int = Field(default=200_000, ge=1_000)
+    #: The most characters of a result, as JSON: of a longer one the beginning and the end stay.
+    max_characters: int = Field(default=100_000, ge=1_000)
     #: With an artifact service, a result of more bytes than this, or one that would be cut, becomes an artifact, and
     #: the event holds a reference; 0: never.
-    artifact_above: int = Field(default=262_144, ge=0)
+    artifact_above: int = Field(default=131_072, ge=0)
 
 
 def bounded(result: object, most: int) -> object:
     """A plain `result` of at most `most` characters as JSON.
 
-    A longer text is cut; of a dict, the longer values are cut; anything else becomes cut text.
+    A longer text is cut in its middle; of a dict, the longer values are; anything else becomes text that is cut.
     """
     if _surely_fits(result, most):
         return result
@@ -86,10 +88,12 @@ def _surely_fits(result: object, most: int) -> bool:
 
 
 def _cut(text: str, most: int) -> str:
-    """The beginning of `text` with a note of what is left out, in at most `most` characters of JSON."""
+    """The beginning and the end of `text`, between them how much is left out, in at most `most` characters of JSON."""
     room = most - 64  # the note and the quotes
     while True:
-        cut = f"{text[:room]}… ({len(text) - room} more characters were left out)"
+        end = int(room * _END)
+        note = f"… ({len(text) - room} more characters were left out) …"
+        cut = f"{text[: room - end]}{note}{text[len(text) - end :]}"
         size = len(_as_json(cut))
         if size <= most:
             return cut

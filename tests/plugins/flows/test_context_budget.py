@@ -17,11 +17,13 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 from newel.agents import LlmAgent
+from newel.artifacts import InMemoryArtifactService
 from newel.flows.context_budget.edits import edits_of, tokens_after_summary
 from newel.flows.context_budget.kinds import ContextStrategy, OldResult, Replacement
 from newel.flows.context_budget.occupancy import Occupancy
 from newel.flows.history import History, Reading
 from newel.models import BaseLlm, LlmResponse
+from newel.models.token_estimates import tokens_of_text
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel.tools import LongRunningFunctionTool
@@ -148,6 +150,52 @@ def test_fifty_results_of_20_kb_stay_below_200_kb_and_all_can_be_read_again() ->
     assert len(set(asked)) == 20
 
 
+@pytest.mark.parametrize("text", ["a result of many words, ", "每一个结果都很长。"], ids=["English", "Chinese"])
+@pytest.mark.parametrize("keeps", [True, False], ids=["with artifacts", "without"])
+def test_a_result_of_5_mb_does_not_fill_the_window_and_is_read_in_pages_where_it_is_kept(
+    text: str, keeps: bool
+) -> None:
+    whole = {"text": (text * (5_000_000 // len(text.encode()) + 1))}
+    pages: list[str] = []
+
+    def huge() -> dict[str, Any]:
+        """Get it."""
+        return whole
+
+    def answer(request: LlmRequest, turn: int) -> Sequence[Part]:
+        contents = [one.model_dump(mode="json", exclude_none=True) for one in request.contents]
+        if turn == 1:
+            return [call("huge", "c1")]
+        assert ("read_result" in request.tools_dict) is keeps
+        if not keeps:
+            return [Part(text="Done.")]
+        if turn > 2:
+            pages.append(responses(contents)[f"q{turn - 1}"]["text"])
+        if turn == 5:
+            return [Part(text="Done.")]
+        return [call("read_result", f"q{turn}", id=responses(contents)["c1"]["artifact"], page=turn - 1)]
+
+    model = Scripted(answer=answer)
+    service = InMemorySessionService()
+    runner = Runner(
+        app_name="app",
+        agent=LlmAgent(name="a", model=model, tools=[huge]),
+        session_service=service,
+        artifact_service=InMemoryArtifactService() if keeps else None,
+        distribution="standard",
+    )
+
+    async def main() -> None:
+        session = await service.create_session(app_name="app", user_id="u")
+        await say(runner, session.id, [Part(text="Begin.")])
+
+    asyncio.run(main())
+    tokens = [tokens_of_text(_json(contents).decode()) for contents in model.seen]
+    assert tokens[1] < (3_000 if keeps else 96_000)
+    assert "".join(pages) == json.dumps(whole, ensure_ascii=False)[: sum(map(len, pages))]
+    assert len(pages) == (3 if keeps else 0)
+
+
 def test_the_cached_prefix_breaks_at_most_once_for_eight_results_that_are_cleared() -> None:
     model = Scripted(answer=reading_pages(60))
     asyncio.run(talk(LlmAgent(name="a", model=model, tools=[page])))
@@ -203,7 +251,7 @@ def test_a_long_result_is_read_in_pages_and_wrong_ids_and_pages_are_told(tmp_pat
     assert json.loads(read[0]["text"] + read[1]["text"]) == page(1)
     assert (read[0]["page"], read[0]["pages"]) == (1, 2)
     assert "pages 1 to 2" in read[2]["error"]
-    assert "no cleared result has the id 'r99'" in read[3]["error"]
+    assert "no result has the id 'r99'" in read[3]["error"]
 
 
 def test_the_tool_is_declared_once_something_was_cleared_and_an_own_tool_of_that_name_counts() -> None:

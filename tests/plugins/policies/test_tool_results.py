@@ -19,7 +19,7 @@ from newel.policies.plain_data import MOST_DEPTH, MOST_VALUES, clean_text, plain
 from newel.policies.tool_results import bounded
 from newel_types import Part
 
-MOST = 200_000
+MOST = 100_000
 
 
 class Leaf(StrEnum):
@@ -177,7 +177,7 @@ def test_a_value_that_cannot_be_used(ask: Any, call: Any, given: Any, problem: s
     ids=["text", "umlauts", "escapes", "dict", "nested", "many keys", "long key", "rows", "list", "digits"],
 )
 @pytest.mark.parametrize("most", [MOST, 1_000])
-@pytest.mark.parametrize("above", [0, 262_144], ids=["cut", "kept"])
+@pytest.mark.parametrize("above", [0, 131_072], ids=["cut", "kept"])
 def test_a_result_is_bounded(ask: Any, call: Any, given: Any, most: int, above: int) -> None:
     async def get() -> Any:
         """Gets it."""

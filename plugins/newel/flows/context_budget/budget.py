@@ -15,6 +15,7 @@ from newel.flows.context_budget.occupancy import Occupancy, Shown
 from newel.flows.context_budget.read_result import NAME, ReadResultTool
 from newel.flows.llm_agents import LlmContext
 from newel.models.capabilities import fact_of
+from newel.policies.kept_results import reference_in
 from newel_kernel import Key, LlmRequest
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
     exclude_tools: tuple[str, ...] = ()
     #: Agents that see everything.
     exclude_agents: tuple[str, ...] = ()
-    #: Characters of a page that `read_result` gives.
-    page: int = Field(default=40_000, ge=1_000)
+    #: Characters of a page that `read_result` gives; a page must not become an artifact itself (`tool_results`).
+    page: int = Field(default=30_000, ge=1_000)
     #: Write a summary if nothing else makes a request fit into the window.
     summarize: bool = True
 
@@ -106,7 +107,11 @@ class Budget:
 
         def run(ctx: LlmContext, request: LlmRequest) -> Awaitable[None] | None:
             events = ctx.session.events
-            if len(events) < _LEAST_EVENTS or ctx.mode is not None or ctx.opening is not None:
+            if ctx.mode is not None or ctx.opening is not None:
+                return None
+            if len(events) < _LEAST_EVENTS:
+                if any(reference_in(one.response) for one in events[-1].get_function_responses()):
+                    request.append_tools([tool])
                 return None
             history = history_of(ctx, name, reading)
             account = ctx.session.stash[_ACCOUNTS].get(history)
@@ -115,7 +120,7 @@ class Budget:
             account.occupancy.update(events)
             if account.occupancy.exceeds(account.above) and account.can_act(at_once):
                 return self._relieve(ctx, request, history, account)
-            if history.edits:
+            if history.edits or account.occupancy.offloaded:
                 request.append_tools([tool])
             return None
 
@@ -141,7 +146,7 @@ class Budget:
         if pressing and left > account.limit:
             await self._summarize(ctx, strategies, account, left)
         account.occupancy.update(ctx.session.events)
-        if history.edits:
+        if history.edits or account.occupancy.offloaded:
             request.append_tools([self._tool])
 
     def _shortened(

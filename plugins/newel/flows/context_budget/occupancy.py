@@ -16,6 +16,7 @@ from newel.flows.context_budget.edits import Edit, Target, edits_of, is_of_view,
 from newel.flows.history import History
 from newel.flows.visibility import on_branch
 from newel.models.token_estimates import MOST, tokens_of_text, words_of
+from newel.policies.kept_results import reference_in
 from newel_kernel import Event, Json, Log
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 
@@ -82,6 +83,7 @@ class Occupancy:
         "_taken",
         "_view",
         "handles",
+        "offloaded",
         "results",
         "steps",
         "summarized_at",
@@ -114,8 +116,9 @@ class Occupancy:
         self.results: dict[Target, Shown] = {}
         self.steps = 0
         self.version += 1
-        #: How many of the results are whole.
+        #: How many of the results are whole, and whether one became an artifact.
         self.whole = 0
+        self.offloaded = False
         #: How many results got a name for `read_result`.
         self.handles = 0
         #: The tokens of a request after the last summary that was needed for the window.
@@ -255,6 +258,7 @@ class Occupancy:
             elif (response := part.function_response) is not None:
                 size = _size(response.response)
                 shown = self._note(response, size)
+                self.offloaded = self.offloaded or reference_in(response.response) is not None
             elif part.text is None:
                 self._pend(part, _OVERHEAD)
                 continue

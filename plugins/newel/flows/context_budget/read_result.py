@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from newel.contexts.context import full
 from newel.flows.context_budget.edits import Edit, edits_of, is_of_view
 from newel.flows.context_budget.strategies import text_of
+from newel.flows.visibility import is_visible
+from newel.policies.kept_results import reference_in
 from newel_kernel import BaseTool, Context, Effect, Event, InvocationContext, Json, Log, did_you_mean
 from newel_types import FunctionDeclaration, FunctionResponse
 
 NAME = "read_result"
 _DESCRIPTION = (
-    "Reads the result of an earlier tool call again, one that is marked as cleared. A long result comes in pages."
+    "Reads the result of an earlier tool call, one that is marked as cleared or is an artifact. "
+    "A long result comes in pages."
 )
 _PARAMETERS = {
     "type": "object",
     "properties": {
-        "id": {"type": "string", "description": "The id that the mark names."},
+        "id": {"type": "string", "description": "The id that the mark names, or the artifact's name."},
         "page": {"type": "integer", "description": "The page, from 1 on.", "default": 1},
     },
     "required": ["id"],
@@ -24,7 +28,7 @@ _PARAMETERS = {
 
 
 class ReadResultTool(BaseTool):
-    """Gives back the results that were cleared from the agent's context, from the session's log."""
+    """Gives back the results that were cleared from the agent's context, and those that became artifacts."""
 
     effect = Effect.PURE
 
@@ -42,16 +46,26 @@ class ReadResultTool(BaseTool):
         handle, page = str(args.get("id", "")), args.get("page", 1)
         handles = {edit.handle: edit for edit in standing_edits(ctx)}
         response = _stored(ctx.session.events, handles[handle]) if handle in handles else None
-        if response is None:
-            return {"error": f"no cleared result has the id {handle!r}{did_you_mean(handle, handles)}"}
-        text = text_of(response.response)
+        if response is not None:
+            text = text_of(response.response)
+            if len(text) <= self._page:
+                return {"tool": response.name, "result": response.response or {}}
+            return self._paged(handle, response.name, text, page)
+        references = offloaded(ctx)
+        if handle in references:
+            tool, version = references[handle]
+            part = await full(tool_context).load_artifact(handle, version)
+            if part is not None and (data := part.inline_data) is not None and data.data is not None:
+                return self._paged(handle, tool, data.data.decode(errors="replace"), page)
+            return {"error": f"the artifact {handle!r} is gone"}
+        return {"error": f"no result has the id {handle!r}{did_you_mean(handle, [*handles, *references])}"}
+
+    def _paged(self, handle: str, tool: str | None, text: str, page: object) -> Json:
         pages = max(1, -(-len(text) // self._page))
-        if pages == 1:
-            return {"tool": response.name, "result": response.response or {}}
         if not isinstance(page, int) or not 1 <= page <= pages:
             return {"error": f"the result {handle!r} has the pages 1 to {pages}, and no page {page!r}"}
         start = (page - 1) * self._page
-        return {"tool": response.name, "page": page, "pages": pages, "text": text[start : start + self._page]}
+        return {"tool": tool, "page": page, "pages": pages, "text": text[start : start + self._page]}
 
 
 def standing_edits(ctx: InvocationContext) -> list[Edit]:
@@ -63,6 +77,17 @@ def standing_edits(ctx: InvocationContext) -> list[Edit]:
         if event.custom_metadata is not None and is_of_view(event, *view)
         for edit in edits_of(event)
     ]
+
+
+def offloaded(ctx: InvocationContext) -> dict[str, tuple[str | None, int]]:
+    """By the artifact's name, the results that became artifacts where the agent sees it: their tools and versions."""
+    found: dict[str, tuple[str | None, int]] = {}
+    for event in Log(ctx.session.events).standing():
+        if is_visible(event, ctx.branch, ctx.isolation_scope):
+            for response in event.get_function_responses():
+                if (reference := reference_in(response.response)) is not None:
+                    found[str(reference["artifact"])] = response.name, int(reference["version"])
+    return found
 
 
 def _stored(events: Sequence[Event], edit: Edit) -> FunctionResponse | None:
