@@ -10,6 +10,7 @@ from newel.artifacts import InMemoryArtifactService
 from newel.artifacts.kinds import ArtifactBackend
 from newel.auth.credential_service.in_memory_credential_service import InMemoryCredentialService
 from newel.auth.kinds import CredentialBackend
+from newel.engines.kinds import EngineBackend
 from newel.memory import InMemoryMemoryService
 from newel.memory.kinds import MemoryBackend
 from newel.runners import open_services
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from newel.artifacts.base_artifact_service import BaseArtifactService
     from newel.auth.credential_service.base_credential_service import BaseCredentialService
+    from newel.engines.engine import BaseEngine
     from newel.memory.base_memory_service import BaseMemoryService
 
 S = TypeVar("S")
@@ -62,6 +64,7 @@ def app(
     memory_service: BaseMemoryService | str | None = None,
     credential_service: BaseCredentialService | str | None = None,
     bus: EventBus | str | None = None,
+    engine: BaseEngine | str | None = None,
     distribution: str | None = None,
     composition: Composition | None = None,
     options: Options | None = None,
@@ -70,7 +73,7 @@ def app(
 
     `agents_dir` is a folder of agents (or one agent, as a command takes it); `agents` maps names to agents and apps of
     your own. A service is an object or a URI; by default the distribution's. By the `bus`, partial events reach
-    followers of a run at other processes.
+    followers of a run at other processes. With an `engine` that processes share, its workers run what is sent here.
     """
     if agents_dir is None and not agents:
         raise ConfigurationError("app() needs agents_dir=, a folder of agents, or agents=, a dict of agents by name")
@@ -97,7 +100,13 @@ def app(
     )
     apps = Apps(composed, fspath(agents_dir) if agents_dir is not None else None, agents)
     calls = _calls()() if options.development else None
-    return Application(State(composed, apps, options, services, traces, opened_bus, publisher, calls))
+    shared = _shared(store_of(composed, EngineBackend, engine) or composed.open_service(EngineBackend))
+    return Application(State(composed, apps, options, services, traces, opened_bus, publisher, calls, engine=shared))
+
+
+def _shared(engine: BaseEngine | None) -> BaseEngine | None:
+    """The engine, unless its runs are this process's: these need none."""
+    return None if engine is None or engine.in_process else engine
 
 
 def _counts(composition: Composition) -> bool:

@@ -7,7 +7,7 @@ a partial event that of the stored event before it. So any process can tell what
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
 
 from pydantic_core import to_json
@@ -143,19 +143,22 @@ async def replay(
     bus: EventBus | None = None,
     *,
     is_cut: Callable[[], bool] = bool,
+    is_queued: Callable[[], Awaitable[bool]] | None = None,
 ) -> Frames:
     """The frames of an invocation after number `after`, from the log, as long as another process runs it.
 
-    Partial events come by the bus, if there is one. A frame says that this process ends first (`is_cut`).
+    Partial events come by the bus, if there is one. A frame says that this process ends first (`is_cut`). `is_queued`
+    is asked whether the run is to go on although no process has the session.
     """
     log = Log(store, where, invocation)
     yield b""
     while True:
+        goes_on = is_queued is not None and await is_queued()  # before the log is read: what came until then counts
         events, session = await log.after(after)
         for number, event in events:
             if event.author != "user":
                 yield _written(wire, event, _head(invocation, number))
-        if not _is_run(store, session):
+        if not goes_on and not _is_run(store, session):
             return
         if is_cut():
             yield CUT
@@ -188,7 +191,7 @@ async def _heard(
 ) -> Frames:
     """The frames of what the bus tells, until nothing has come for a while and no process runs the session."""
     heard: asyncio.Queue[Event] = asyncio.Queue(WINDOW)
-    listening = seam.spawn(_listen(bus.follow(store, **where, after=log.position), heard), name="bus")
+    listening = seam.spawn(listen(bus.follow(store, **where, after=log.position), heard), name="bus")
     try:
         while not is_cut():
             try:
@@ -210,7 +213,7 @@ async def _heard(
         raise error
 
 
-async def _listen(events: AsyncGenerator[Event, None], heard: asyncio.Queue[Event]) -> None:
+async def listen(events: AsyncGenerator[Event, None], heard: asyncio.Queue[Event]) -> None:
     """Hand on what the bus tells."""
     async with aclosing(events):
         async for event in events:

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.websockets import WebSocket
 
 from newel.claims import SessionBusyError
+from newel.engines.engine import SpecRefusedError
 from newel.runs import RunRefusedError
 from newel.sessions.errors import StoreUnavailableError, UnfitNameError
 from newel_kernel import AlreadyExistsError, SessionNotFoundError, StaleSessionError, seam
@@ -60,7 +61,7 @@ def refusal_of(error: Exception) -> Refusal | None:
         return error
     if isinstance(error, RunRefusedError):
         return Refusal(429 if error.is_full else 503, str(error), {"retry-after": str(error.retry_after)})
-    if isinstance(error, UnfitNameError):
+    if isinstance(error, (UnfitNameError, SpecRefusedError)):
         return Refusal(422, str(error))
     if isinstance(error, StoreUnavailableError):
         return Refusal(503, "The sessions cannot be reached: try again", {"retry-after": str(ceil(error.retry_after))})

@@ -22,6 +22,7 @@ from newel_kernel import Stash
 if TYPE_CHECKING:
     from starlette.requests import HTTPConnection
 
+    from newel.engines.engine import BaseEngine
     from newel.files.agent_source import AgentSource
     from newel.server.call_log import Calls
     from newel.server.stored import Stored
@@ -49,6 +50,7 @@ class State:
         publisher: object = None,
         calls: Calls | None = None,
         stored: Stored | None = None,
+        engine: BaseEngine | None = None,
     ) -> None:
         self.composition = composition
         self.apps = apps
@@ -60,6 +62,8 @@ class State:
         self.calls = calls
         #: The sessions that the server shows, and which it does not change; None: it runs agents.
         self.stored = stored
+        #: Hands the runs to workers in other processes; None: they run here.
+        self.engine = engine
         #: Tells of the runs of other processes; None: only the store does.
         self.bus = bus
         self._publisher = publisher
@@ -173,7 +177,11 @@ class State:
         self.cuts = True
         closing: list[Coroutine[Any, Any, object]] = [one.close() for one in self.closing]
         closing += [runner.close() for runner in self._runners.values()]
-        closing += [service.close() for service in (self._publisher, *self.services) if isinstance(service, Closing)]
+        closing += [
+            service.close()
+            for service in (self._publisher, self.engine, *self.services)
+            if isinstance(service, Closing)
+        ]
         self._runners.clear()
         self.closing.clear()
         errors: list[Exception] = []
@@ -195,6 +203,7 @@ class State:
             artifact_service=self.services.artifact,
             memory_service=self.services.memory,
             credential_service=self.services.credential,
+            engine=self.engine,
         )
         runner.runs.admit = self.admit
         if self.calls is not None:

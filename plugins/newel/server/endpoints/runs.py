@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import aclosing, contextmanager, nullcontext, suppress
 from functools import partial
+from itertools import dropwhile
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
@@ -13,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from newel.contexts.run_config import RunConfig
+from newel.runners import Runner
 from newel.runs import Run, RunStatus
 from newel.server.calls import Call, endpoint
 from newel.server.endpoints.sessions import Body, opened, place
@@ -25,8 +27,12 @@ from newel.server.schemas import Needs, NeedsOne
 from newel.server.state import State
 from newel.server.streams import EventStream
 from newel_kernel import ConfigurationError, Event, Json, PairingError, SessionNotFoundError, StreamingMode, seam
-from newel_types import Content
+from newel_types import Content, deferred
 
+#: What follows the runs of workers loads with the first.
+_submit = deferred("newel.server.engine_runs", "submitted")
+_cancelled = deferred("newel.server.engine_runs", "cancelled")
+_is_under_way = deferred("newel.server.engine_runs", "is_under_way")
 #: How long a run that is resumed may be refused with a status, in seconds; later it is by a frame.
 _PATIENCE = 0.5
 #: How long a run goes on before its server looks whether the client is still there, in seconds.
@@ -82,6 +88,8 @@ async def run(call: Call) -> Response:
             raise refused(error) from error
     if call.server.cuts and run.status is RunStatus.CANCELLED:
         raise Refusal(503, "the server has ended before the run: send a message to go on")
+    if call.server.engine is not None:  # its log has the message, too
+        events = [*dropwhile(lambda event: event.author == "user", events)]
     wire = await call.server.wire(where["app_name"])
     return Response(wire.events(events), media_type=JSON)
 
@@ -124,6 +132,8 @@ async def cancel_run(call: Call) -> object:
         run.cancel()
         await run.wait()
         return described(run)
+    if call.server.engine is not None and (answer := await _cancelled()(call.server, where, id_)):
+        return answer
     if await _is_stored(call, where, id_):
         raise Refusal(409, "The run has ended, or another process runs it")
     raise Refusal(404, "Run not found")
@@ -134,6 +144,8 @@ async def _started(call: Call, *, yields_message: bool) -> tuple[Run, Place]:
     runner = await call.server.runner(where["app_name"])
     if body.new_message is None and await call.server.services.session.open(**where) is None:
         raise SessionNotFoundError(f"there is no session {where['session_id']!r}")
+    if call.server.engine is not None:
+        return await _submitted(call, runner, where), where
     config: dict[str, Any] = {}
     if body.streaming:
         config["streaming_mode"] = StreamingMode.SSE
@@ -151,10 +163,29 @@ async def _started(call: Call, *, yields_message: bool) -> tuple[Run, Place]:
     return run, where
 
 
+async def _submitted(call: Call, runner: Runner, where: Place) -> Run:
+    """The run of a worker, as one that is followed here."""
+    body = call.body
+    try:
+        run: Run = await _submit()(
+            call.server,
+            runner,
+            where,
+            body.new_message,
+            body.invocation_id,
+            state_delta=body.state_delta,
+            streaming=body.streaming,
+            custom_metadata=body.custom_metadata,
+        )
+    except (ConfigurationError, PairingError) as error:
+        raise refused(error) from error
+    return run
+
+
 async def _followed(call: Call, where: Place, id_: str, number: int) -> EventStream:
     """The stream of a run (by its id or its invocation's) after a number: it may run here, elsewhere, or no more."""
     run = _running(call.server, where, id_)
-    if run is None and not await _is_stored(call, where, id_):
+    if run is None and not await _is_stored(call, where, id_) and not await _is_queued(call, where, id_):
         raise Refusal(404, "Run not found")
     return await streamed(call, where, run or id_, number)
 
@@ -163,7 +194,9 @@ async def streamed(call: Call, where: Place, run: Run | str, after: int = 0, *, 
     """The stream of a run, or of an invocation that does not run here; a client that starts it may end it, too."""
     store, wire = call.server.services.session, await call.server.wire(where["app_name"])
     if isinstance(run, str):
-        frames = replay(store, where, wire, run, after, call.server.bus, is_cut=lambda: call.server.cuts)
+        is_queued = partial(_is_queued, call, where, run) if call.server.engine is not None else None
+        is_cut = partial(getattr, call.server, "cuts")
+        frames = replay(store, where, wire, run, after, call.server.bus, is_cut=is_cut, is_queued=is_queued)
         await anext(frames)
         return EventStream(frames, call.server.settings.heartbeat, lambda: None)
     resumes = starts and call.body.new_message is None
@@ -244,6 +277,13 @@ def _running(server: State, where: Place, id_: str) -> Run | None:
 async def _is_stored(call: Call, where: Place, invocation: str) -> bool:
     session = await call.server.services.session.open(**where)
     return session is not None and any(event.invocation_id == invocation for event in session.events)
+
+
+async def _is_queued(call: Call, where: Place, invocation: str) -> bool:
+    """Whether an engine has the run, and it goes on."""
+    if call.server.engine is None:
+        return False
+    return bool(await _is_under_way()(call.server, where["app_name"], invocation))
 
 
 def _read(last: str) -> tuple[str, int]:

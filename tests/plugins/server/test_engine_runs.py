@@ -1,0 +1,152 @@
+"""With an engine, the server submits and follows, and a worker runs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, ClassVar
+
+import httpx
+
+from newel import Agent
+from newel.engines import AgentWork, EngineWorker, InlineEngine, RunState
+from newel.runners import Runner
+from newel.server import app
+from newel.sessions import InMemorySessionService
+from newel.testing import ScriptedModel
+from newel.tools import FunctionTool
+from newel_types import FunctionCall
+
+WHERE = {"app_name": "clerk", "user_id": "u", "session_id": "s"}
+RUNS = "/apps/clerk/users/u/sessions/s/runs"
+
+
+class Elsewhere(InlineEngine):
+    """An engine whose workers are not the server's."""
+
+    in_process: ClassVar[bool] = False
+
+
+class World:
+    """A server, and a worker that has the same store and engine and an agent of its own."""
+
+    def __init__(self, *steps: Any) -> None:
+        self.engine, self.store = Elsewhere(), InMemorySessionService()
+        self.begun = asyncio.Event()
+        self.gate = asyncio.Event()
+        tools = [FunctionTool(self.pay, require_confirmation=True), self.hang]
+        agent = Agent(name="clerk", model=ScriptedModel(steps), tools=tools)
+        self.runner = Runner(app_name="clerk", agent=agent, session_service=self.store)
+        served = {"clerk": Agent(name="clerk", model=ScriptedModel([]), tools=tools)}  # it is asked nothing here
+        self.app = app(agents=served, session_service=self.store, engine=self.engine)
+
+    async def pay(self) -> str:
+        """Pay."""
+        return "paid"
+
+    async def hang(self) -> str:
+        """Wait."""
+        self.begun.set()
+        await self.gate.wait()
+        return "over"
+
+    async def worker(self) -> EngineWorker:
+        work = AgentWork([self.runner])
+        worker = self.engine.worker(work, work.queues)
+        await worker.start()
+        return worker
+
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator[httpx.AsyncClient]:
+        await self.store.create_session(**WHERE)
+        transport = httpx.ASGITransport(app=self.app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            yield client
+        await self.app.close()
+
+
+def _frames(answer: httpx.Response) -> list[tuple[str, Any]]:
+    frames = [dict(line.partition(": ")[::2] for line in one.split("\n")) for one in answer.text.strip().split("\n\n")]
+    return [(one.get("id", ""), json.loads(one["data"])) for one in frames if "data" in one]
+
+
+def _said(event: Any) -> Any:
+    return event["content"]["parts"][0].get("text")
+
+
+def test_a_worker_runs_what_is_sent() -> None:
+    async def main() -> None:
+        world = World("good morning", "good night")
+        async with world.client() as client:
+            await world.worker()
+            answer = await client.post("/run", json={**WHERE, "new_message": {"parts": [{"text": "hi"}]}})
+            assert answer.status_code == 200
+            assert [_said(event) for event in answer.json() if event.get("content")] == ["good morning"]
+            streamed = await client.post("/run_sse", json={**WHERE, "new_message": {"parts": [{"text": "bye"}]}})
+            frames = _frames(streamed)
+            assert [_said(event) for _, event in frames if event.get("content")] == ["good night"]
+            (record, _) = await world.engine.records()
+            assert (record.state, record.spec.tenant) == (RunState.ENDED, "u")
+            again = await client.get(f"{RUNS}/{record.spec.invocation_id}/events")
+            assert _frames(again) == frames
+
+    asyncio.run(main())
+
+
+def test_a_pause_ends_the_answer_and_an_approval_goes_on() -> None:
+    async def main() -> None:
+        world = World([FunctionCall(name="pay", args={})], "thanks")
+        async with world.client() as client:
+            await world.worker()
+            asked = await client.post("/run", json={**WHERE, "newMessage": {"parts": [{"text": "pay"}]}})
+            calls = [
+                part["functionCall"]
+                for event in asked.json()
+                for part in event["content"]["parts"]
+                if "functionCall" in part
+            ]
+            response = {"id": calls[-1]["id"], "name": calls[-1]["name"], "response": {"confirmed": True}}
+            message = {"role": "user", "parts": [{"functionResponse": response}]}
+            answer = await client.post("/run", json={**WHERE, "newMessage": message})
+            assert [_said(event) for event in answer.json() if event.get("content")][-1] == "thanks"
+            assert "functionCall" not in json.dumps(answer.json())  # what came before is not news
+            assert len(await world.engine.records()) == 1
+
+    asyncio.run(main())
+
+
+def test_a_queued_run_is_followed_and_a_run_elsewhere_is_cancelled() -> None:
+    async def main() -> None:
+        world = World([FunctionCall(name="hang", args={})])
+        async with world.client() as client:
+            run = await world.app.state.runner("clerk")
+            submitted = await run.submit(user_id="u", session_id="s", new_message="hang")
+            path = f"{RUNS}/{submitted.invocation_id}"
+            following = asyncio.create_task(client.get(f"{path}/events"))
+            assert (await client.get(f"{RUNS}/nothing/events")).status_code == 404
+            await world.worker()
+            await world.begun.wait()
+            answer = await client.post(f"{path}/cancel")
+            assert answer.json() == {
+                "id": submitted.invocation_id,
+                "invocationId": submitted.invocation_id,
+                "status": "cancelled",
+            }
+            frames = _frames(await following)
+            assert "cancelled" in json.dumps(frames[-1][1])
+            assert (await submitted.record()).state is RunState.CANCELLED
+            assert (await client.post(f"{path}/cancel")).status_code == 409
+
+    asyncio.run(main())
+
+
+def test_what_an_engine_does_not_take_is_refused() -> None:
+    async def main() -> None:
+        async with World().client() as client:
+            body = {**WHERE, "new_message": {"parts": [{"text": "hi"}]}, "state_delta": {"x": "y" * 70_000}}
+            answer = await client.post("/run", json=body)
+            assert (answer.status_code, answer.json()["detail"].partition(":")[0]) == (422, "state_delta")
+
+    asyncio.run(main())
