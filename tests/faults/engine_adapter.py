@@ -3,7 +3,7 @@
     python kill_matrix.py --engine tests/faults/engine_adapter.py --root newel --service "..." --mode kill,stop,cut
 
 ENGINE is `dbos` (the default) or `temporal`; LEASE the seconds of a session's lease. Nobody calls resume: the second
-worker has to notice. `seconds` is from the point to the next stored event; `start` of them went until that worker was ready.
+has to notice. `seconds` is from the point to the next stored event, `start` until that worker was ready.
 """
 
 from __future__ import annotations
