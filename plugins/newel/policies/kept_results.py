@@ -22,7 +22,7 @@ _KEYS = frozenset({"artifact", "version", "mime_type", "bytes", "note"})
 
 def reference_in(response: Json | None) -> Json | None:
     """The result itself, if it is a reference to an artifact."""
-    return response if response is not None and response.keys() >= _KEYS else None
+    return response if response is not None and "artifact" in response and response.keys() >= _KEYS else None
 
 
 async def keep(tool: BaseTool, data: object, context: Context) -> Json | None:

@@ -107,11 +107,9 @@ class Budget:
 
         def run(ctx: LlmContext, request: LlmRequest) -> Awaitable[None] | None:
             events = ctx.session.events
-            if ctx.mode is not None or ctx.opening is not None:
-                return None
-            if len(events) < _LEAST_EVENTS:
-                if any(reference_in(one.response) for one in events[-1].get_function_responses()):
-                    request.append_tools([tool])
+            if (count := len(events)) < _LEAST_EVENTS or ctx.mode is not None or ctx.opening is not None:
+                if count == _LEAST_EVENTS - 2 and events[-1].touched_actions is not None:  # an artifact is saved there
+                    _offer(ctx, request, tool)
                 return None
             history = history_of(ctx, name, reading)
             account = ctx.session.stash[_ACCOUNTS].get(history)
@@ -199,6 +197,13 @@ class Budget:
                 size = telling(ctx, [], account.occupancy.tokens())
                 await ctx.session_service.append_event(ctx.session, size)
                 return
+
+
+def _offer(ctx: LlmContext, request: LlmRequest, tool: ReadResultTool) -> None:
+    """Declare the tool if a result of the first step became an artifact."""
+    responses = ctx.session.events[-1].get_function_responses()
+    if ctx.mode is None and ctx.opening is None and any(reference_in(one.response) for one in responses):
+        request.append_tools([tool])
 
 
 def _old_results(occupancy: Occupancy, shown: Sequence[Shown]) -> Iterator[OldResult]:
