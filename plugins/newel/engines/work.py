@@ -15,6 +15,7 @@ from newel.engines.messages import message_of, remove_message
 from newel.engines.places import AppRunner, place_of
 from newel.engines.spec import InvocationSpec
 from newel.engines.versions import Version, version_of
+from newel.limits import NotAdmittedError, admitted
 from newel.questions.given_answers import open_in
 from newel.sessions.errors import StoreUnavailableError
 from newel.turns.pauses import pauses
@@ -103,7 +104,7 @@ class _Run:
 
     async def _ended(self) -> Outcome:
         try:
-            return await self._run()
+            return await self._in_turn()
         except asyncio.CancelledError:
             if not self._is_released:
                 await self._close_calls()
@@ -121,6 +122,17 @@ class _Run:
         if self._is_released:
             raise PostponedError("its worker drains", 0.0)
         return Outcome(state=RunState.CANCELLED, events=events)
+
+    async def _in_turn(self) -> Outcome:
+        """Run, once the tenant may have one more."""
+        tenant, runner = self._spec.tenant, self._runner
+        if not tenant:
+            return await self._run()
+        try:
+            async with admitted(runner.composition, runner.session_service, tenant, self._spec.key, self.release):
+                return await self._run()
+        except NotAdmittedError as error:
+            raise PostponedError(str(error), error.seconds) from error
 
     async def _run(self) -> Outcome:
         session = await self._session()

@@ -26,6 +26,8 @@ class Noting:
 
     async def __call__(self, spec: InvocationSpec) -> Outcome:
         released = self._released[spec.key] = asyncio.Event()
+        if await self._ended(spec.key):
+            return Outcome(state=RunState.ENDED, events=2)
         await self._note(spec.key, "begun")
         try:
             await asyncio.wait_for(released.wait(), self._seconds)
@@ -34,6 +36,10 @@ class Noting:
             return Outcome(state=RunState.ENDED, events=2)
         await self._note(spec.key, "released")
         raise PostponedError("released")
+
+    async def _ended(self, key: str) -> bool:
+        statement = "SELECT 1 FROM notes WHERE key = %s AND what = 'ended'"
+        return await (await self._connection.execute(statement, (key,))).fetchone() is not None
 
     async def _note(self, key: str, what: str) -> None:
         statement = "INSERT INTO notes (key, what, pid) VALUES (%s, %s, %s)"

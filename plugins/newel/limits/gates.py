@@ -1,0 +1,73 @@
+"""Gates: where runs and calls of all processes take turns, first come first served."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Literal, NamedTuple, Protocol
+
+#: The longest name within a gate's id, as JSON: some databases bound the length of a key.
+_LONGEST_NAME = 120
+#: How long a waiting one is expected after the time at which it said that it would ask again, in seconds.
+GRACE = 5.0
+#: How long one that does not come back keeps its number, in seconds.
+FORGOTTEN = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How soon and how late one that waits asks again, in seconds."""
+
+    least: float
+    most: float
+
+
+class Turn(NamedTuple):
+    """What became of a ticket."""
+
+    #: Whether it is in.
+    held: bool
+    #: How many are before it, and in how many seconds it is to ask again.
+    ahead: int = 0
+    seconds: float = 0.0
+
+
+class Gates(Protocol):
+    """Lets so many through each gate at a time, or so many in a second. The clock is the store's."""
+
+    async def enter(self, gate: str, ticket: str, limit: int, lease: float, waiting: Waiting) -> Turn:
+        """Go in for `lease` seconds, or learn when to ask again; a ticket keeps its place in the line."""
+
+    async def renew(self, gate: str, ticket: str, lease: float) -> bool:
+        """Stay in; False: the ticket has lapsed, and others may be in."""
+
+    async def leave(self, gate: str, ticket: str) -> None:
+        """Go out, or give the place in the line up."""
+
+    async def pace(self, gate: str, rate: float, most: float) -> float | None:
+        """Take the next time for one that begins, at `rate` per second: in how many seconds it is.
+
+        None: it is more than `most` seconds away, and was not taken.
+        """
+
+
+Kind = Literal["tenant", "tenant_calls", "model", "model_calls"]
+
+
+def gate_id(kind: Kind, name: str) -> str:
+    """The id of a gate in the store."""
+    text = json.dumps([kind, name])
+    if len(text) > _LONGEST_NAME:
+        text = json.dumps([kind, "#" + blake2b(name.encode(), digest_size=16).hexdigest()])
+    return text
+
+
+def seconds_to_wait(ahead: int, limit: int, average: float, waiting: Waiting) -> float:
+    """When one with so many before it asks again: after half the time that these will take, as others took."""
+    return min(max(average * (ahead + 1) / limit / 2, waiting.least), waiting.most)
+
+
+def new_average(average: float, seconds: float) -> float:
+    """How long one is in, once another one was in for so many seconds."""
+    return seconds if not average else average * 0.8 + seconds * 0.2

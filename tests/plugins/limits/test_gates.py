@@ -1,0 +1,157 @@
+"""Gates: no interleaving of visits and kills lets more in than the limit, keeps one out for ever, or loses a place."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from newel.limits import Gates, Waiting, gates_of
+from newel.limits.gates import gate_id, seconds_to_wait
+from newel_kernel import BaseSessionService
+
+Make = Callable[[], BaseSessionService]
+GATE = gate_id("tenant", "t")
+LONG = 3_600.0
+SOON = Waiting(0.0, 0.01)
+
+
+def checked(make: Make, check: Callable[[Gates], Awaitable[None]]) -> None:
+    """Run a check with the gates of a new service."""
+
+    async def main() -> None:
+        async with opened(make) as gates:
+            await check(gates)
+
+    asyncio.run(main())
+
+
+@asynccontextmanager
+async def opened(make: Make) -> AsyncIterator[Gates]:
+    service: Any = make()
+    try:
+        yield gates_of(service)
+    finally:
+        await service.close()
+
+
+@dataclass
+class History:
+    """What random visitors do at a gate, and what they must find."""
+
+    chance: random.Random
+    limit: int
+    line: list[str] = field(default_factory=list)
+    inside: list[str] = field(default_factory=list)
+    entered: list[str] = field(default_factory=list)
+    number: int = 0
+
+    async def step(self, gates: Gates) -> None:
+        action = self.chance.random()
+        if action < 0.3 and self.inside:
+            gone = self.chance.choice(self.inside)
+            await gates.leave(GATE, gone)
+            self.inside.remove(gone)
+            if self.chance.random() < 0.2:  # the answer was lost, and it leaves once more
+                await gates.leave(GATE, gone)
+        elif action < 0.4 and self.line:  # one gives its place in the line up
+            gone = self.chance.choice(self.line)
+            await gates.leave(GATE, gone)
+            self.line.remove(gone)
+        elif action < 0.7 and self.line:
+            await self.ask(gates, self.chance.choice(self.line))
+        else:
+            self.number += 1
+            self.line.append(f"v{self.number}")
+            await self.ask(gates, self.line[-1])
+
+    async def ask(self, gates: Gates, visitor: str) -> None:
+        killed = self.chance.random() < 0.1
+        turn = await gates.enter(GATE, visitor, self.limit, 0.0 if killed else LONG, SOON)
+        ahead = len(self.inside) + self.line.index(visitor)
+        assert turn.held == (ahead < self.limit), "the first come are the first served"
+        if not turn.held:
+            assert turn.ahead == ahead - self.limit + 1
+            return
+        self.line.remove(visitor)
+        self.entered.append(visitor)
+        if not killed:  # else its process is gone at once, and so is its place
+            self.inside.append(visitor)
+            assert (await gates.enter(GATE, visitor, self.limit, LONG, SOON)).held
+            assert await gates.renew(GATE, visitor, LONG)
+        assert len(self.inside) <= self.limit
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_first_come_are_the_first_served_and_never_more_than_the_limit(make_sessions: Make, seed: int) -> None:
+    chance = random.Random(seed)
+    history = History(chance, chance.choice((1, 2, 5)))
+
+    async def check(gates: Gates) -> None:
+        for _ in range(60):
+            await history.step(gates)
+        while history.inside or history.line:  # nobody waits for ever
+            for visitor in list(history.inside):
+                await gates.leave(GATE, visitor)
+                history.inside.remove(visitor)
+            for visitor in list(history.line):
+                await history.ask(gates, visitor)
+        assert len(set(history.entered)) == len(history.entered)
+
+    checked(make_sessions, check)
+
+
+def test_visitors_at_once_are_never_more_than_the_limit_and_all_get_in(make_sessions: Make) -> None:
+    now: set[int] = set()
+    most = 0
+
+    async def visit(gates: Gates, number: int) -> None:
+        nonlocal most
+        while not (turn := await gates.enter(GATE, f"v{number}", 3, LONG, Waiting(0.005, 0.05))).held:
+            await asyncio.sleep(turn.seconds)
+        now.add(number)
+        most = max(most, len(now))
+        await asyncio.sleep(0.005)
+        now.discard(number)
+        await gates.leave(GATE, f"v{number}")
+
+    async def check(gates: Gates) -> None:
+        async with asyncio.timeout(60):
+            await asyncio.gather(*(visit(gates, number) for number in range(15)))
+        assert 1 <= most <= 3
+
+    checked(make_sessions, check)
+
+
+def test_a_place_that_has_lapsed_is_the_next_ones_and_its_holder_learns_it(make_sessions: Make) -> None:
+    async def check(gates: Gates) -> None:
+        assert (await gates.enter(GATE, "first", 1, 0.0, SOON)).held
+        assert (await gates.enter(GATE, "second", 1, LONG, SOON)).held
+        assert not await gates.renew(GATE, "first", LONG)
+        assert not (await gates.enter(GATE, "first", 1, LONG, SOON)).held
+        assert (await gates.enter("other", "first", 1, LONG, SOON)).held
+
+    checked(make_sessions, check)
+
+
+def test_calls_begin_one_after_the_other_at_the_rate(make_sessions: Make) -> None:
+    async def check(gates: Gates) -> None:
+        seconds = await asyncio.gather(*(gates.pace(GATE, 0.01, 350.0) for _ in range(6)))
+        taken = sorted(one for one in seconds if one is not None)
+        assert [round(one / 100) for one in taken] == [0, 1, 2, 3]
+        assert seconds.count(None) == 2
+        assert await gates.pace("other", 5.0, 0.0) == 0.0
+
+    checked(make_sessions, check)
+
+
+def test_who_is_far_behind_asks_seldom() -> None:
+    waiting = Waiting(0.25, 10.0)
+    waits = [seconds_to_wait(ahead, 2, 1.0, waiting) for ahead in (0, 3, 10, 1_000)]
+    assert waits == [0.25, 1.0, 2.75, 10.0]
+    assert len(gate_id("model", "m" * 4_000)) < 150
