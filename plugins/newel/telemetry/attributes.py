@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from newel.telemetry.readers import for_readers
 from newel_kernel import Json, ModelError, Operation, Signal
 from newel_types import GenerateContentConfig
 
@@ -188,9 +189,10 @@ def of_response(response: object) -> Attributes:
         attributes["gen_ai.response.model"] = version
     if reason := finish_reason(response):
         attributes["gen_ai.response.finish_reasons"] = [reason]
-    for kind, count in tokens(response).items():
+    counts = tokens(response)
+    for kind, count in counts.items():
         attributes[f"gen_ai.usage.{kind}_tokens"] = count
-    return attributes
+    return attributes | for_readers(response, counts)
 
 
 def finish_reason(response: object) -> str | None:

@@ -63,6 +63,9 @@ def test_a_model_call(play: Any, recording: Any) -> None:
         "gen_ai.usage.output_tokens": 7,
         "newel.usage.cache_read.input_tokens": 3,
         "newel.usage.reasoning.output_tokens": 2,
+        "llm.token_count.prompt_details.cache_read": 3,
+        "llm.token_count.completion_details.reasoning": 2,
+        "braintrust.metrics.prompt_cached_tokens": 3,
         "gcp.vertex.agent.invocation_id": events[0].invocation_id,
     }
 

@@ -27,4 +27,4 @@ def token_usage(
         thoughts_token_count=thoughts,
         total_token_count=(prompt or 0) + (output or 0),
     )
-    return usage.model_copy(update={"cache_write_token_count": written}) if written else usage
+    return usage if written is None else usage.model_copy(update={"cache_write_token_count": written})
