@@ -161,9 +161,12 @@ async def kills(runs: int) -> None:
 def main() -> None:
     _fresh()
     command, *rest = sys.argv[1:]
-    todo = {"overhead": overhead, "idle": idle, "kills": kills}[command]
-    values = {"overhead": [float(*rest) if rest else 1.0], "idle": [], "kills": [int(*rest) if rest else 500]}[command]
-    asyncio.run(todo(*values))  # type: ignore[operator]
+    if command == "overhead":
+        asyncio.run(overhead(float(rest[0]) if rest else 1.0))
+    elif command == "idle":
+        asyncio.run(idle())
+    else:
+        asyncio.run(kills(int(rest[0]) if rest else 500))
 
 
 if __name__ == "__main__":

@@ -211,6 +211,7 @@ class Hub:
                 return await self.book.write(change, *arguments, **named)
             except StoreUnavailableError:
                 if self._watch.cut_off:
+                    self._watch.in_doubt = True
                     raise
                 await asyncio.sleep(_AGAIN)
 

@@ -100,6 +100,11 @@ def release(page: Page, shift: Shift) -> None:
     page.hand_out(_MINE, ", reason = 'its worker was stopped'", **shift.row)
 
 
+def let_go(page: Page, key: str, stretch: int, executor: str) -> None:
+    """Hand out again a run of a process in which no worker has it any more."""
+    page.hand_out(_MINE, ", reason = 'its worker was cut off'", key=key, stretch=stretch, executor=executor)
+
+
 def give_back(page: Page, key: str, stretch: int, *, stale: bool = False) -> None:
     """Hand out again a run that came to a worker without room for it."""
     where = "key = %(key)s AND stretch = %(stretch)s AND state = 'queued'"

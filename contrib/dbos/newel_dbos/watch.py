@@ -16,18 +16,21 @@ if TYPE_CHECKING:
     from newel_dbos.worker import Held
 
 _LOG = logging.getLogger(__name__)
-#: Seconds between two looks.
-_TICK = 0.5
+#: Seconds between two looks, while this process has runs, and while it has none.
+_BUSY, _IDLE = 0.5, 1.0
 
 
 class Watch:
-    """Looks at the tables twice a second, in a thread: a loop that is busy must not lose its runs for that."""
+    """Looks at the tables once or twice a second, in a thread: a loop that is busy must not lose its runs for that."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
         self._seen = self._beaten = clockwork.elapsed()
+        #: Whether runs may be this process's that none of its workers has, as after a loss of the database.
+        self.in_doubt = False
+        self._orphans: set[tuple[str, int]] = set()
         #: What DBOS had claimed for this process at the last beat, without handing it over.
         self._strays: set[tuple[str, int]] = set()
 
@@ -59,10 +62,11 @@ class Watch:
         self._beaten = now
 
     def _run(self) -> None:
-        while not self._stopped.wait(_TICK):
+        while not self._stopped.wait(_BUSY if self._hub.taken else _IDLE):
             try:
                 self._look()
             except Exception as error:  # noqa: BLE001 - the thread goes on, whatever the database does
+                self.in_doubt = True
                 _LOG.warning("the engine cannot look after its runs: %s", type(error).__name__)
                 if self.cut_off:
                     self._post(self._abandon)
@@ -80,9 +84,11 @@ class Watch:
             self.beat()
             self._give_back_strays()
         held = [one for worker in tuple(hub.workers) for one in worker.held]
-        found, chores = hub.book.look(shifts.look, hub.executor, bool(held))
+        found, chores = hub.book.look(shifts.look, hub.executor, bool(held) or self.in_doubt)
         if held:
             self._post(self._compare, held, found)
+        if self.in_doubt:
+            self._let_go({(key, stretch) for key, (stretch, _) in found.items()})
         if chores.due:
             hub.book.change(shifts.hand_out_due)
         if chores.over:
@@ -90,6 +96,16 @@ class Watch:
         if chores.dead:
             for executor in hub.book.change(shifts.dead):
                 self._bury(executor)
+
+    def _let_go(self, found: set[tuple[str, int]]) -> None:
+        """Hand out again the runs of this process that none of its workers has, if that is so twice."""
+        hub = self._hub
+        held = {(one.shift.spec.key, one.shift.stretch) for worker in tuple(hub.workers) for one in worker.held}
+        orphans = found - held - hub.taken
+        for key, stretch in orphans & self._orphans:
+            hub.book.change(shifts.let_go, key, stretch, hub.executor)
+        self._orphans = orphans
+        self.in_doubt = bool(orphans)
 
     def _answer(self) -> None:
         self._seen = clockwork.elapsed()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from tests.contrib.dbos.working import PATIENCE, Working, spec_of, until
 
-from newel.engines import EngineWorker, RunNotFoundError, RunState, SpecRefusedError, queue_name
+from newel.engines import EngineWorker, RunState, SpecRefusedError, queue_name
 from newel.engines.kinds import EngineBackend
 from newel.sessions import StoreUnavailableError
 from newel_compose import compose
@@ -91,19 +91,6 @@ def test_another_submission_by_the_same_key_is_refused_by_its_field(uri: str) ->
     asyncio.run(main())
 
 
-def test_a_run_that_the_engine_has_not(uri: str) -> None:
-    async def main() -> None:
-        engine = DbosEngine(uri)
-        assert await engine.record("none:run") is None
-        calls: list[Callable[[str], Awaitable[None]]] = [engine.signal, engine.cancel, engine.retry]
-        for call in calls:
-            with pytest.raises(RunNotFoundError, match="none:run"):
-                await call("none:run")
-        await engine.close()
-
-    asyncio.run(main())
-
-
 def test_a_pause_frees_the_worker_and_an_answer_resumes_the_run(uri: str) -> None:
     async def main() -> None:
         async with working(uri, "pauses", concurrency=1) as (engine, work, _):
@@ -144,34 +131,6 @@ def test_an_answer_that_comes_just_before_the_pause_is_not_missed(uri: str) -> N
             await engine.submit(spec_of("early", "asks-1"))
             await until(engine, "early:asks-1", RunState.ENDED)
             assert asked.is_set()
-
-    asyncio.run(main())
-
-
-def test_what_is_postponed_is_no_attempt_and_what_breaks_is(uri: str) -> None:
-    async def main() -> None:
-        async with working(uri, "again") as (engine, work, _):
-            await engine.submit(spec_of("again", "later-1"))
-            await engine.submit(spec_of("again", "breaks-1"))
-            later = await until(engine, "again:later-1", RunState.ENDED)
-            breaks = await until(engine, "again:breaks-1", RunState.ENDED)
-            assert (later.attempts, work.calls["again:later-1"]) == (1, 3)
-            assert (breaks.attempts, work.calls["again:breaks-1"]) == (2, 2)
-
-    asyncio.run(main())
-
-
-def test_a_run_that_failed_runs_again_when_it_is_asked_to(uri: str) -> None:
-    async def main() -> None:
-        async with working(uri, "retries") as (engine, work, _):
-            await engine.submit(spec_of("retries", "fails-1"))
-            failed = await until(engine, "retries:fails-1", RunState.FAILED)
-            assert failed.outcome is not None
-            assert (failed.outcome.error, failed.reason) == ("ZeroDivisionError", "ZeroDivisionError")
-            assert work.calls["retries:fails-1"] == 1
-            await engine.retry("retries:fails-1")
-            ended = await until(engine, "retries:fails-1", RunState.ENDED)
-            assert (ended.spec.attempt, ended.attempts) == (2, 2)
 
     asyncio.run(main())
 
