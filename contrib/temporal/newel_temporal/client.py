@@ -1,0 +1,68 @@
+"""The client of Temporal: no call waits without end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
+from typing import TypeVar
+
+from temporalio.client import Client
+from temporalio.converter import DataConverter
+from temporalio.service import RetryConfig, RPCError, RPCStatusCode
+
+from newel_kernel import ConfigurationError, NewelError
+from newel_temporal.address import Address
+from newel_temporal.encryption import Encryption
+
+T = TypeVar("T")
+#: A call is tried again this long after a failure at most; how often does not matter, as its time is limited.
+_BETWEEN = timedelta(seconds=1)
+_AWAY = (RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.RESOURCE_EXHAUSTED)
+
+
+class TemporalUnavailableError(NewelError):
+    """Temporal did not answer in time. What was asked for may have happened; it may be asked for again."""
+
+
+async def client_of(address: Address) -> Client:
+    """A client that is connected, and connects again whenever it has to."""
+    converter = DataConverter.default
+    if address.encryption:
+        converter = replace(converter, payload_codec=Encryption(os.environ[address.encryption].split(",")))
+    return await Client.connect(
+        address.host,
+        namespace=address.namespace,
+        tls=address.tls or None,
+        api_key=os.environ[address.api_key] if address.api_key else None,
+        data_converter=converter,
+        retry_config=RetryConfig(max_interval_millis=int(_BETWEEN.total_seconds() * 1000), max_retries=1000),
+    )
+
+
+@asynccontextmanager
+async def bounded(address: Address) -> AsyncIterator[None]:
+    """Calls that together wait at most `address.patience` seconds; TemporalUnavailableError after that."""
+    away = f"Temporal at {address.host} did not answer within {address.patience:g} s"
+    try:
+        async with asyncio.timeout(address.patience):
+            yield
+    except TimeoutError as error:
+        raise TemporalUnavailableError(away) from error
+    except RPCError as error:
+        if error.status in _AWAY:
+            raise TemporalUnavailableError(f"{away}: {error.message}") from error
+        if error.status in (RPCStatusCode.UNAUTHENTICATED, RPCStatusCode.PERMISSION_DENIED):
+            raise ConfigurationError(f"Temporal at {address.host} refuses this client: {error.message}") from error
+        raise
+    except RuntimeError as error:  # the client's way to say that it could not connect
+        raise TemporalUnavailableError(f"Temporal at {address.host} cannot be reached: {error}") from error
+
+
+async def answered(address: Address, call: Awaitable[T]) -> T:
+    """The answer to a call; see `bounded`."""
+    async with bounded(address):
+        return await call

@@ -1,0 +1,255 @@
+"""TemporalEngine: has Temporal dispatch runs, one workflow each, to workers on many machines."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from hashlib import blake2b
+from typing import Any
+
+from temporalio.api.enums.v1 import TaskQueueType
+from temporalio.client import Client, ScheduleActionStartWorkflow, WorkflowHandle
+from temporalio.common import Priority, WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.exceptions import WorkflowAlreadyStartedError
+from temporalio.service import RPCError, RPCStatusCode
+
+from newel.connections import PerLoop
+from newel.engines import (
+    BaseEngine,
+    InvocationSpec,
+    RunNotFoundError,
+    RunRecord,
+    RunState,
+    SpecRefusedError,
+    Work,
+    check_same,
+)
+from newel.engines.spec import MOST_BYTES
+from newel_kernel import brief
+from newel_temporal import order as known
+from newel_temporal.address import Address
+from newel_temporal.client import bounded, client_of
+from newel_temporal.listeners import has_listener
+from newel_temporal.listing import Listing
+from newel_temporal.order import Left, Order
+from newel_temporal.records import Known, recorded
+from newel_temporal.worker import TemporalWorker
+
+_Handle = WorkflowHandle[Any, Any]
+#: How long after its deadline a run may take to have its calls closed, before Temporal ends it.
+_AFTER_DEADLINE = timedelta(minutes=2)
+#: How many bytes a fairness key has at most.
+_FAIRNESS_KEY = 64
+#: The events of a workflow before its first decision: it was started, and the decision was asked for.
+_FIRST_EVENTS = 2
+
+
+class TemporalEngine(BaseEngine):
+    """Runs are workflows of Temporal, known by their specs' keys.
+
+    A `client` of the caller's own, for certificates or interceptors, belongs to the event loop that it was made in.
+    """
+
+    def __init__(self, address: Address | None = None, *, client: Client | None = None) -> None:
+        self.address = address or Address()
+        self._given = client
+        self._clients: PerLoop[_Connecting] = PerLoop(lambda: _Connecting(self.address))
+
+    async def client(self) -> Client:
+        """The client of Temporal's SDK for the running event loop."""
+        return self._given or await self._clients.get().client()
+
+    async def submit(self, spec: InvocationSpec) -> RunRecord:
+        """See `BaseEngine`."""
+        size = len(spec.model_dump_json().encode())
+        if size > MOST_BYTES:
+            raise SpecRefusedError(f"message: the spec has {size:,} bytes, at most {MOST_BYTES:,} are allowed")
+        async with bounded(self.address):
+            client = await self.client()
+            try:
+                handle = await self._start(client, spec, Left(state="queued"), WorkflowIDReusePolicy.REJECT_DUPLICATE)
+            except WorkflowAlreadyStartedError:
+                return await self._same(client, spec)
+            description = await handle.describe()
+        return await recorded(client, Known(description, spec, Left(state="queued")), {})
+
+    async def signal(self, key: str) -> None:
+        """See `BaseEngine`."""
+        async with bounded(self.address):
+            handle = (await self.client()).get_workflow_handle(key)
+            try:
+                await handle.signal(known.ANSWERED)
+            except RPCError as error:
+                await self._must_exist(handle, error)
+
+    async def cancel(self, key: str) -> None:
+        """See `BaseEngine`. A run that no worker has ever decided about ends without one."""
+        async with bounded(self.address):
+            client = await self.client()
+            handle = client.get_workflow_handle(key)
+            try:
+                if await self._is_untouched(client, handle):
+                    await handle.terminate(reason="cancelled")
+                else:
+                    await handle.cancel()
+            except RPCError as error:
+                await self._must_exist(handle, error)
+
+    async def retry(self, key: str) -> None:
+        """See `BaseEngine`. A run that came to its own end, or that has not ended, does not change."""
+        async with bounded(self.address):
+            client = await self.client()
+            record = await self._record(client, key)
+            if record is None:
+                raise _not_found(key)
+            if record.ended is None or record.state == RunState.ENDED:
+                return
+            left = Left(state="queued", attempts=record.attempts, worker=record.worker, started=record.started)
+            spec = record.spec.model_copy(update={"attempt": record.spec.attempt + 1})
+            try:
+                await self._start(client, spec, left, WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY)
+            except WorkflowAlreadyStartedError:  # somebody else has just done so
+                return
+
+    async def record(self, key: str) -> RunRecord | None:
+        """See `BaseEngine`."""
+        async with bounded(self.address):
+            return await self._record(await self.client(), key)
+
+    async def records(
+        self, *, app_name: str | None = None, state: RunState | None = None, most: int = 100
+    ) -> Sequence[RunRecord]:
+        """See `BaseEngine`. Their specs lack the words of people and agents, which `record` has."""
+        async with bounded(self.address):
+            return await Listing(await self.client(), app_name, state, most).records()
+
+    def worker(self, work: Work, queues: Sequence[str], *, concurrency: int = 10, name: str = "") -> TemporalWorker:
+        """See `BaseEngine`."""
+        return TemporalWorker(self.client, self.address, work, queues, concurrency=concurrency, name=name)
+
+    def action(self, spec: InvocationSpec) -> ScheduleActionStartWorkflow:
+        """What a schedule of Temporal's does to start runs by `spec`, each with an invocation id of its own."""
+        return ScheduleActionStartWorkflow(
+            known.WORKFLOW,
+            self._order(spec, Left(state="queued")),
+            id=spec.key,
+            task_queue=known.DECISIONS,
+            memo=_memo(spec),
+            priority=_priority(spec),
+            **self._limits(spec),
+        )
+
+    async def close(self) -> None:
+        """Let go of the connection."""
+        await self._clients.close()
+        self._given = None
+
+    # --- workflows ----------------------------------------------------------------------------------------------------
+
+    async def _start(self, client: Client, spec: InvocationSpec, left: Left, reuse: WorkflowIDReusePolicy) -> _Handle:
+        return await client.start_workflow(
+            known.WORKFLOW,
+            self._order(spec, left),
+            id=spec.key,
+            task_queue=known.DECISIONS,
+            id_reuse_policy=reuse,
+            id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
+            memo=_memo(spec),
+            priority=_priority(spec),
+            **self._limits(spec),
+        )
+
+    def _order(self, spec: InvocationSpec, left: Left) -> Order:
+        address = self.address
+        return Order(
+            spec=spec.model_dump(mode="json", exclude_defaults=True),
+            queue=spec.queue,
+            lease=address.lease,
+            misfit=address.misfit,
+            attempts=address.attempts,
+            left=left,
+        )
+
+    def _limits(self, spec: InvocationSpec) -> dict[str, Any]:
+        """How long a workflow and each decision of it may take."""
+        task = timedelta(seconds=min(10.0, max(2.0, self.address.lease)))
+        if spec.seconds is None:
+            return {"task_timeout": task}
+        return {"task_timeout": task, "execution_timeout": timedelta(seconds=spec.seconds) + _AFTER_DEADLINE}
+
+    async def _is_untouched(self, client: Client, handle: _Handle) -> bool:
+        """Whether no worker has decided about a run yet, and none listens that could."""
+        description = await handle.describe()
+        if description.raw_description.pending_activities or description.history_length > _FIRST_EVENTS:
+            return False
+        return not await has_listener(client, known.DECISIONS, TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW)
+
+    async def _same(self, client: Client, spec: InvocationSpec) -> RunRecord:
+        """The record of a run that was submitted before, if it was the same."""
+        record = await self._record(client, spec.key)
+        if record is None:
+            raise _not_found(spec.key)
+        check_same(record.spec, spec)
+        return record
+
+    async def _record(self, client: Client, key: str) -> RunRecord | None:
+        handle = client.get_workflow_handle(key)
+        try:
+            description, spec = await asyncio.gather(handle.describe(), _spec_of(client, handle))
+        except RPCError as error:
+            if error.status == RPCStatusCode.NOT_FOUND:
+                return None
+            raise
+        memo = await description.memo()
+        return await recorded(client, Known.of(description, memo, spec), {})
+
+    async def _must_exist(self, handle: _Handle, error: RPCError) -> None:
+        """Raise RunNotFoundError unless there is such a run, which has ended; any other error as it is."""
+        if error.status != RPCStatusCode.NOT_FOUND:
+            raise error
+        try:
+            await handle.describe()
+        except RPCError as missing:
+            if missing.status == RPCStatusCode.NOT_FOUND:
+                raise _not_found(handle.id) from None
+            raise
+
+
+class _Connecting:
+    """The client of an event loop."""
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._client: Client | None = None
+        self._lock = asyncio.Lock()
+
+    async def client(self) -> Client:
+        async with self._lock:
+            if self._client is None:
+                self._client = await client_of(self._address)
+        return self._client
+
+
+async def _spec_of(client: Client, handle: _Handle) -> Mapping[str, Any]:
+    """The spec as it was submitted: what a workflow's history begins with."""
+    async for event in handle.fetch_history_events(page_size=1):
+        payloads = event.workflow_execution_started_event_attributes.input.payloads
+        (order,) = await client.data_converter.decode(payloads, [Order])
+        return order.spec  # type: ignore[no-any-return]
+    raise _not_found(handle.id)
+
+
+def _memo(spec: InvocationSpec) -> dict[str, Any]:
+    return {known.SPEC_MEMO: spec.model_dump(mode="json", exclude=set(known.WORDS), exclude_defaults=True)}
+
+
+def _priority(spec: InvocationSpec) -> Priority:
+    key = spec.tenant
+    if len(key.encode()) > _FAIRNESS_KEY:
+        key = blake2b(key.encode(), digest_size=_FAIRNESS_KEY // 2).hexdigest()
+    return Priority(priority_key=spec.priority, fairness_key=key or None)
+
+
+def _not_found(key: str) -> RunNotFoundError:
+    return RunNotFoundError(f"Temporal has no run {brief(key)!r}")

@@ -1,0 +1,76 @@
+"""What workflow, activities and records say to each other: plain data, ids and numbers.
+
+The names and fields are in the histories of runs that are under way. A change that an older worker could not read needs
+another `GENERATION`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+#: Workers of another generation have a queue of their own: no history is continued by code that it does not fit.
+GENERATION = 1
+#: The type of the workflow, and the queue of all workflows: any worker decides what is next, whichever apps it has.
+WORKFLOW = "newel.run"
+DECISIONS = f"newel/decisions/{GENERATION}"
+#: The activities: a run or a part of it, the end of a run that no worker has, and whether anybody listens to a queue.
+RUN = "newel.run"
+CLOSE = "newel.close"
+LISTENERS = "newel.listeners"
+#: The signal that an answer is stored.
+ANSWERED = "newel.answered"
+#: The keys of a workflow's memo: the spec without what a person or an agent says, and what is known of the run.
+SPEC_MEMO = "newel.spec"
+LEFT_MEMO = "newel.left"
+#: Fields of a spec that have somebody's words.
+WORDS = ("message", "state_delta", "custom_metadata")
+
+#: States of a run besides those of `RunState` (which have their names there): it is to be handed out again.
+POSTPONED = "postponed"
+#: The errors of runs that were not ended by their agents.
+DEADLINE = "DeadlineExceeded"
+NO_WORKER = "VersionMismatch"
+
+
+def closing_queue(queue: str) -> str:
+    """The queue of the short work that must not wait behind runs."""
+    return f"{queue}/close"
+
+
+@dataclass(kw_only=True)
+class Left:
+    """How a run has been left. Times are seconds since 1970 by Temporal's clock."""
+
+    #: A `RunState`, or POSTPONED.
+    state: str
+    events: int = 0
+    waits_for: list[str] = field(default_factory=list)
+    error: str = ""
+    #: How often workers have begun it.
+    attempts: int = 0
+    worker: str = ""
+    started: float | None = None
+    #: Why it waits or how it ended, for people.
+    reason: str = ""
+    #: When it is to be handed out again, in seconds.
+    seconds: float = 0.0
+
+
+@dataclass(kw_only=True)
+class Order:
+    """What a workflow is told at its start."""
+
+    spec: dict[str, Any]
+    #: Where its workers listen.
+    queue: str
+    #: After how many seconds without a heartbeat another worker takes it.
+    lease: float
+    #: How many seconds it waits for a worker that fits.
+    misfit: float
+    #: How often it is begun at most without an outcome.
+    attempts: int
+    #: What is known from before: another run of this key, or the part of this one that is no longer in the history.
+    left: Left = field(default_factory=lambda: Left(state="queued"))
+    #: When it began to count its seconds; None: now.
+    since: float | None = None

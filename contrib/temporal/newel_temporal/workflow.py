@@ -1,0 +1,203 @@
+"""The workflow of one invocation: decides when it is handed out, and never knows what happens in it.
+
+Its code runs again over its history whenever a worker has forgotten it, and must decide the same then: it takes time,
+waits and results from Temporal alone. It knows of newel only plain data.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from temporalio import workflow
+from temporalio.common import Priority, RetryPolicy
+from temporalio.exceptions import ActivityError, ApplicationError, CancelledError, TimeoutType
+from temporalio.exceptions import TimeoutError as ActivityTimeoutError
+
+with workflow.unsafe.imports_passed_through():
+    from newel_temporal import order as known
+    from newel_temporal.order import Left, Order
+
+#: A run has no other limit than its `seconds`; Temporal wants one.
+_ENDLESS = timedelta(days=3650)
+#: How long the open calls of a run that no worker has may take to get their results, and to find a worker for it.
+_CLOSING = timedelta(seconds=10)
+_WORKER_FOR_CLOSING = timedelta(seconds=1.5)
+#: A store that is away, or workers that die, are not asked more often than this.
+_LONGEST_PAUSE = timedelta(seconds=60)
+
+
+@workflow.defn(name=known.WORKFLOW)
+class Run:
+    """One invocation, from its submission to its end."""
+
+    @workflow.init
+    def __init__(self, order: Order) -> None:
+        self._order = order
+        self._left = order.left
+        info = workflow.info()
+        self._since = order.since if order.since is not None else info.workflow_start_time.timestamp()
+        self._spec = named(order.spec, info.workflow_id)
+        self._answers = 0
+        #: CANCELLED or FAILED once somebody or the deadline has ended it.
+        self._cut = ""
+
+    @workflow.signal(name=known.ANSWERED)
+    def answered(self) -> None:
+        """An answer is stored."""
+        self._answers += 1
+
+    @workflow.run
+    async def run(self, order: Order) -> Left:
+        """How it has been left at last. Raises ApplicationError if it failed, CancelledError if it was cancelled."""
+        left = await self._to_its_end()
+        self._remember(left)
+        if left.state == "ended":
+            return left
+        if left.state == "cancelled":
+            raise asyncio.CancelledError
+        raise ApplicationError(left.error or left.state, left, type=left.error or left.state, non_retryable=True)
+
+    async def _to_its_end(self) -> Left:
+        while True:
+            answers = self._answers
+            left = await self._handed_out()
+            if self._cut:
+                return self._ended_early(left) if left.state != "cut" else await self._closed()
+            if left.state not in ("paused", known.POSTPONED):
+                return left
+            self._remember(left)
+            await self._wait(left, answers)
+            if self._cut:
+                return await self._closed()
+            if left.state == "paused":
+                self._remember(replace(left, state="queued"))
+            if workflow.info().is_continue_as_new_suggested():
+                rest = replace(self._order, left=self._left, since=self._since)
+                workflow.continue_as_new(rest)
+
+    # --- waiting ------------------------------------------------------------------------------------------------------
+
+    async def _until(self, done: Any, seconds: float | None = None) -> None:
+        """Wait until `done()`, for at most `seconds`, or until somebody or the deadline ends the run."""
+        remaining = self._remaining()
+        limits = [limit for limit in (seconds, remaining) if limit is not None]
+        try:
+            await workflow.wait_condition(done, timeout=max(min(limits), 0.0) if limits else None)
+        except TimeoutError:
+            if limits and min(limits) == remaining:
+                self._cut = "failed"
+        except asyncio.CancelledError:
+            self._cut = "cancelled"
+
+    async def _wait(self, left: Left, answers: int) -> None:
+        """Wait for an answer that was stored since `answers`, or for the time when a postponed run is due again."""
+        if left.state == "paused":
+            await self._until(lambda: self._answers > answers)
+        else:
+            await self._until(lambda: False, left.seconds)
+
+    def _remaining(self) -> float | None:
+        """How many seconds it has left; None if there is no limit."""
+        seconds = self._order.spec.get("seconds")
+        return None if seconds is None else self._since + seconds - workflow.time()
+
+    # --- workers ------------------------------------------------------------------------------------------------------
+
+    async def _handed_out(self) -> Left:
+        """How a worker has left it; the state is "cut" if it was ended early and no worker had it then."""
+        order = self._order
+        handle = workflow.start_activity(
+            known.RUN,
+            self._known() if self._left.attempts else self._spec,
+            task_queue=order.queue,
+            result_type=Left,
+            schedule_to_start_timeout=timedelta(seconds=order.misfit),
+            start_to_close_timeout=_ENDLESS,
+            heartbeat_timeout=timedelta(seconds=order.lease),
+            retry_policy=RetryPolicy(maximum_interval=_LONGEST_PAUSE, maximum_attempts=order.attempts),
+            cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+        )
+        await self._until(handle.done)
+        if self._cut and not handle.done():
+            handle.cancel()
+        try:
+            return self._counted(await handle)
+        except ActivityError as error:
+            return await self._without_result(error)
+
+    async def _without_result(self, error: ActivityError) -> Left:
+        """What is so after an activity that came to no result: nobody took it, or all its attempts failed."""
+        cause = error.cause
+        if isinstance(cause, CancelledError):
+            return replace(self._left, state="cut")
+        if isinstance(cause, ActivityTimeoutError) and cause.type == TimeoutType.SCHEDULE_TO_START:
+            if await self._has_listener():
+                return replace(self._left, state=known.POSTPONED, reason="its workers are busy", seconds=0.0)
+            reason = f"no worker listened to {self._order.queue} within {self._order.misfit:g} s"
+            return replace(self._left, state="misfit", error=known.NO_WORKER, reason=reason)
+        name = (cause.type if isinstance(cause, ApplicationError) else None) or type(cause).__name__
+        attempts = self._left.attempts + self._order.attempts
+        reason = f"{self._order.attempts} attempts came to no outcome"
+        return replace(self._left, state="failed", error=name, attempts=attempts, reason=reason)
+
+    async def _has_listener(self) -> bool:
+        found: bool = await workflow.execute_activity(
+            known.LISTENERS,
+            self._order.queue,
+            result_type=bool,
+            start_to_close_timeout=_CLOSING,
+            priority=Priority(priority_key=1),
+        )
+        return found
+
+    async def _closed(self) -> Left:
+        """Have a worker give the open calls their results; without one, they get them when the run is resumed."""
+        handle = workflow.start_activity(
+            known.CLOSE,
+            self._known(),
+            task_queue=known.closing_queue(self._order.queue),
+            result_type=Left,
+            schedule_to_start_timeout=_WORKER_FOR_CLOSING,
+            start_to_close_timeout=_CLOSING,
+            retry_policy=RetryPolicy(maximum_attempts=3),
+            priority=Priority(priority_key=1),
+        )
+        try:
+            left = self._counted(await asyncio.shield(handle))
+        except ActivityError:
+            left = replace(self._left, reason="no worker was there to give its open calls their results")
+        return self._ended_early(left)
+
+    # --- what is known ------------------------------------------------------------------------------------------------
+
+    def _counted(self, left: Left) -> Left:
+        """`left` with what was known before: an attempt that was postponed does not count."""
+        before = self._left
+        attempts = before.attempts + left.attempts
+        started = before.started if before.started is not None else left.started
+        return replace(left, attempts=attempts, started=started, worker=left.worker or before.worker)
+
+    def _ended_early(self, left: Left) -> Left:
+        """`left` as a run that somebody or the deadline has ended; one that came to its own end meanwhile has that."""
+        if left.state in ("ended", "failed"):
+            return left
+        if self._cut == "failed":
+            reason = f"it took longer than {self._order.spec['seconds']:g} s"
+            return replace(left, state="failed", error=known.DEADLINE, waits_for=[], reason=reason)
+        return replace(left, state="cancelled", waits_for=[], reason=left.reason or "cancelled")
+
+    def _remember(self, left: Left) -> None:
+        self._left = left
+        workflow.upsert_memo({known.LEFT_MEMO: left})
+
+    def _known(self) -> dict[str, Any]:
+        """The spec without the words that the log has if the run has begun."""
+        return {name: value for name, value in self._spec.items() if name not in ("message", "state_delta")}
+
+
+def named(spec: dict[str, Any], workflow_id: str) -> dict[str, Any]:
+    """The spec of the run of this id. A schedule makes an id of its own for each run of its one spec."""
+    return {**spec, "invocation_id": workflow_id.removeprefix(f"{spec['app_name']}:")}
