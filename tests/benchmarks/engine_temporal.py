@@ -1,6 +1,6 @@
 """What the engine adds to Temporal: runs with an empty work, beside a workflow with an empty activity.
 
-``python -m tests.benchmarks.engine_temporal [--runs 50]``: both against one development server, by turns, one at a time.
+``python -m tests.benchmarks.engine_temporal [--runs 50]``: both on one development server, by turns, one at a time.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pathlib import Path
 from temporalio import activity, workflow
 from temporalio.client import Client
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
+from tests.contrib.temporal.servers import Scripted, Server, a_spec, ended, program, working
 
 from newel.engines import InvocationSpec, Outcome
 from newel_temporal import TemporalEngine
-from tests.contrib.temporal.servers import Scripted, Server, a_spec, ended, program, working
 
 _begun: dict[str, float] = {}
 

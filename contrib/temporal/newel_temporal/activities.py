@@ -59,7 +59,8 @@ class Runs:
         for _ in range(_STEPS):
             await asyncio.sleep(0)
         task.cancel()
-        result = await _result_of(task)
+        await asyncio.wait((task,))
+        result = _result_of(task)
         return Left(state=str(RunState.CANCELLED), events=result.events if isinstance(result, Outcome) else 0)
 
     def release(self) -> None:
@@ -95,7 +96,7 @@ class Runs:
                     await asyncio.wait((task,), timeout=beat)
                 except asyncio.CancelledError:
                     self._stop(key, task)
-            result = await _result_of(task)
+            result = _result_of(task)
         finally:
             del self._tasks[key]
             released = key in self._released
@@ -119,9 +120,8 @@ async def _awaited(work: Work, spec: InvocationSpec) -> Outcome:
     return await work(spec)
 
 
-async def _result_of(task: asyncio.Task[Outcome]) -> Outcome | PostponedError | ApplicationError:
-    """How a work has ended. Of an error only its class: a text may quote what the agent has read or said."""
-    await asyncio.wait((task,))
+def _result_of(task: asyncio.Task[Outcome]) -> Outcome | PostponedError | ApplicationError:
+    """How work has ended. Of an error only its class: a text may quote what the agent has read or said."""
     if task.cancelled():
         return Outcome(state=RunState.CANCELLED)
     error = task.exception()

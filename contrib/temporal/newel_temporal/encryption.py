@@ -20,7 +20,7 @@ class Encryption(PayloadCodec):
 
     def __init__(self, keys: Sequence[str]) -> None:
         try:
-            from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+            from cryptography.fernet import Fernet, InvalidToken, MultiFernet  # noqa: PLC0415 - an optional library
         except ImportError as error:
             raise ConfigurationError("encryption needs: pip install 'newel-temporal[encryption]'") from error
         self._invalid = InvalidToken

@@ -8,7 +8,7 @@ from datetime import timedelta
 from hashlib import blake2b
 from typing import Any
 
-from temporalio.api.enums.v1 import TaskQueueType
+from temporalio.api.enums.v1 import PendingWorkflowTaskState
 from temporalio.client import Client, ScheduleActionStartWorkflow, WorkflowHandle
 from temporalio.common import Priority, WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
@@ -21,19 +21,17 @@ from newel.engines import (
     RunNotFoundError,
     RunRecord,
     RunState,
-    SpecRefusedError,
     Work,
     check_same,
 )
-from newel.engines.spec import MOST_BYTES
+from newel.engines.spec import check_size
 from newel_kernel import brief
 from newel_temporal import order as known
 from newel_temporal.address import Address
 from newel_temporal.client import bounded, client_of
-from newel_temporal.listeners import has_listener
 from newel_temporal.listing import Listing
 from newel_temporal.order import Left, Order
-from newel_temporal.records import Known, recorded
+from newel_temporal.records import Known, is_running, recorded
 from newel_temporal.worker import TemporalWorker
 
 _Handle = WorkflowHandle[Any, Any]
@@ -41,8 +39,9 @@ _Handle = WorkflowHandle[Any, Any]
 _AFTER_DEADLINE = timedelta(minutes=2)
 #: How many bytes a fairness key has at most.
 _FAIRNESS_KEY = 64
-#: The events of a workflow before its first decision: it was started, and the decision was asked for.
-_FIRST_EVENTS = 2
+#: The waits for a worker that decides about a cancelled run, in seconds: 1.5 in all.
+_DECIDED_AFTER = (0.05, 0.15, 0.3, 0.5, 0.5)
+_STARTED = PendingWorkflowTaskState.PENDING_WORKFLOW_TASK_STATE_STARTED
 
 
 class TemporalEngine(BaseEngine):
@@ -62,9 +61,7 @@ class TemporalEngine(BaseEngine):
 
     async def submit(self, spec: InvocationSpec) -> RunRecord:
         """See `BaseEngine`."""
-        size = len(spec.model_dump_json().encode())
-        if size > MOST_BYTES:
-            raise SpecRefusedError(f"message: the spec has {size:,} bytes, at most {MOST_BYTES:,} are allowed")
+        check_size(spec)
         async with bounded(self.address):
             client = await self.client()
             try:
@@ -84,15 +81,13 @@ class TemporalEngine(BaseEngine):
                 await self._must_exist(handle, error)
 
     async def cancel(self, key: str) -> None:
-        """See `BaseEngine`. A run that no worker has ever decided about ends without one."""
+        """See `BaseEngine`. A run that no worker decides about, since none is there, ends without one."""
         async with bounded(self.address):
-            client = await self.client()
-            handle = client.get_workflow_handle(key)
+            handle = (await self.client()).get_workflow_handle(key)
             try:
-                if await self._is_untouched(client, handle):
+                await handle.cancel()
+                if not await _is_decided(handle):
                     await handle.terminate(reason="cancelled")
-                else:
-                    await handle.cancel()
             except RPCError as error:
                 await self._must_exist(handle, error)
 
@@ -126,7 +121,7 @@ class TemporalEngine(BaseEngine):
 
     def worker(self, work: Work, queues: Sequence[str], *, concurrency: int = 10, name: str = "") -> TemporalWorker:
         """See `BaseEngine`."""
-        return TemporalWorker(self.client, self.address, work, queues, concurrency=concurrency, name=name)
+        return TemporalWorker(self._connection, self.address, work, queues, concurrency=concurrency, name=name)
 
     def action(self, spec: InvocationSpec) -> ScheduleActionStartWorkflow:
         """What a schedule of Temporal's does to start runs by `spec`, each with an invocation id of its own."""
@@ -144,6 +139,10 @@ class TemporalEngine(BaseEngine):
         """Let go of the connection."""
         await self._clients.close()
         self._given = None
+
+    async def _connection(self) -> Client:
+        """A connection for a worker: the SDK allows no two workers of one queue on the same."""
+        return self._given or await client_of(self.address)
 
     # --- workflows ----------------------------------------------------------------------------------------------------
 
@@ -177,13 +176,6 @@ class TemporalEngine(BaseEngine):
         if spec.seconds is None:
             return {"task_timeout": task}
         return {"task_timeout": task, "execution_timeout": timedelta(seconds=spec.seconds) + _AFTER_DEADLINE}
-
-    async def _is_untouched(self, client: Client, handle: _Handle) -> bool:
-        """Whether no worker has decided about a run yet, and none listens that could."""
-        description = await handle.describe()
-        if description.raw_description.pending_activities or description.history_length > _FIRST_EVENTS:
-            return False
-        return not await has_listener(client, known.DECISIONS, TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW)
 
     async def _same(self, client: Client, spec: InvocationSpec) -> RunRecord:
         """The record of a run that was submitted before, if it was the same."""
@@ -238,6 +230,19 @@ async def _spec_of(client: Client, handle: _Handle) -> Mapping[str, Any]:
         (order,) = await client.data_converter.decode(payloads, [Order])
         return order.spec  # type: ignore[no-any-return]
     raise _not_found(handle.id)
+
+
+async def _is_decided(handle: _Handle) -> bool:
+    """Whether a worker decides soon what the cancellation of a run means, or has the run."""
+    for seconds in _DECIDED_AFTER:
+        await asyncio.sleep(seconds)
+        description = (await handle.describe()).raw_description
+        task = description.pending_workflow_task
+        if not description.HasField("pending_workflow_task") or task.state == _STARTED:
+            return True
+        if any(is_running(one) for one in description.pending_activities):
+            return True
+    return False
 
 
 def _memo(spec: InvocationSpec) -> dict[str, Any]:

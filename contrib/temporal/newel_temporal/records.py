@@ -25,6 +25,12 @@ _ENDED = {
     WorkflowExecutionStatus.CANCELED: RunState.CANCELLED,
     WorkflowExecutionStatus.TERMINATED: RunState.CANCELLED,
 }
+_ENDS = {
+    WorkflowExecutionStatus.FAILED: "its workflow failed",
+    WorkflowExecutionStatus.TIMED_OUT: "it took too long, and no worker was there to say so",
+    WorkflowExecutionStatus.CANCELED: "cancelled",
+    WorkflowExecutionStatus.TERMINATED: "cancelled when no worker was there",
+}
 _OUTCOMES = (RunState.PAUSED, RunState.ENDED, RunState.FAILED, RunState.CANCELLED)
 
 
@@ -51,11 +57,12 @@ class Known:
     def ended(self) -> RunRecord:
         """The record of a run that does not go on."""
         status = self.execution.status
-        state = _ENDED.get(status, RunState.FAILED) if status is not None else RunState.FAILED
+        assert status is not None, "Temporal says of each workflow what its status is"
+        state = _ENDED.get(status, RunState.FAILED)
         remembered = self.left.state in set(RunState) and self.left.state not in ("queued", "running", "paused")
         if remembered:
             state = RunState(self.left.state)
-        reason = self.left.reason if remembered else f"Temporal has {status.name.lower() if status else 'lost'} it"
+        reason = self.left.reason if remembered else _ENDS.get(status, "")
         return self.record(state, reason)
 
     def record(self, state: RunState, reason: str, pending: PendingActivityInfo | None = None) -> RunRecord:
@@ -93,7 +100,7 @@ async def recorded(client: Client, run: Known, listened: dict[str, bool]) -> Run
     if pending is None and run.left.state == RunState.PAUSED:
         waits_for = ", ".join(run.left.waits_for) or "a question"
         return run.record(RunState.PAUSED, f"waits for an answer to {waits_for}")
-    if pending is not None and _is_running(pending):
+    if pending is not None and is_running(pending):
         return run.record(RunState.RUNNING, "a worker has it", pending)
     nobody = await _nobody(client, run, pending, listened)
     return run.record(RunState.QUEUED, nobody or _waiting(run.left, pending), pending)
@@ -121,7 +128,7 @@ def _waiting(left: Left, pending: PendingActivityInfo | None) -> str:
         return f"attempt {pending.attempt} follows, as the one before failed: {pending.last_failure.message}"
     if pending is None and left.state == known.POSTPONED:
         return left.reason
-    return "waits for a worker that is free"
+    return "waits for a worker that is free" if pending is not None else "a worker decides what is next"
 
 
 def _pending(description: WorkflowExecutionDescription) -> PendingActivityInfo | None:
@@ -132,7 +139,7 @@ def _pending(description: WorkflowExecutionDescription) -> PendingActivityInfo |
     return None
 
 
-def _is_running(pending: PendingActivityInfo) -> bool:
+def is_running(pending: PendingActivityInfo) -> bool:
     """Whether a worker has it now."""
     return pending.state in (
         PendingActivityState.PENDING_ACTIVITY_STATE_STARTED,
@@ -141,4 +148,4 @@ def _is_running(pending: PendingActivityInfo) -> bool:
 
 
 def _begun(pending: PendingActivityInfo) -> int:
-    return pending.attempt if _is_running(pending) else max(pending.attempt - 1, 0)
+    return pending.attempt if is_running(pending) else max(pending.attempt - 1, 0)

@@ -6,9 +6,12 @@ import asyncio
 import os
 import socket
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from datetime import timedelta
+from typing import Any
 
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowHandle
+from temporalio.service import RPCError
 from temporalio.worker import PollerBehaviorSimpleMaximum, UnsandboxedWorkflowRunner, Worker
 
 from newel.engines import EngineWorker, Work
@@ -26,7 +29,14 @@ _ENDLESS = timedelta(days=365)
 _RELEASED_SECONDS = 5.0
 #: How soon another worker decides what is next in a run, if the one that had it in memory is gone.
 _STICKY = timedelta(seconds=2)
+#: How long a worker that drains decides about its last runs, and how often it looks.
+_DECIDED_SECONDS = 2.0
+_POLL_SECONDS = 0.02
 _DECISIONS = 20
+#: A stopped process goes on asking for a task with each of its polls, and keeps what it gets until the lease is over.
+_ONE_POLL = PollerBehaviorSimpleMaximum(1)
+#: One for the runs that it has in memory, and one for others.
+_TWO_POLLS = PollerBehaviorSimpleMaximum(2)
 _CLOSINGS = 4
 
 
@@ -72,23 +82,34 @@ class TemporalWorker(EngineWorker):
 
     async def drain(self, seconds: float) -> None:
         """Take no more; wait at most `seconds` for those under way, then release them for other workers."""
-        stopping = [seam.spawn(worker.shutdown()) for worker in self._workers if worker.is_running]
+        keys = self.running
+        takers = self._shutting_down(self._workers[1:], self._tasks[1:])
         await self._idle(seconds)
         self._runs.release()
         await self._idle(_RELEASED_SECONDS)
-        pending = [*stopping, *self._tasks]
-        if pending:
-            await asyncio.wait(pending, timeout=_RELEASED_SECONDS)
-        for task in pending:  # a run that does not let go: its heartbeats end with this worker
-            task.cancel()
+        await _ended(takers)
+        if keys and self._workers:  # another worker would do so, too, but there may be none
+            await self._decided(self._workers[0].client, keys)
+        await _ended(self._shutting_down(self._workers[:1], self._tasks[:1]))
         self._workers, self._tasks = [], []
 
+    @staticmethod
+    def _shutting_down(workers: Sequence[Worker], tasks: Sequence[asyncio.Task[None]]) -> list[asyncio.Task[None]]:
+        return [*tasks, *(seam.spawn(worker.shutdown()) for worker in workers if worker.is_running)]
+
+    async def _decided(self, client: Client, keys: Sequence[str]) -> None:
+        """Wait until it is decided what is next in the runs that have just ended here."""
+        with suppress(TimeoutError, RPCError):
+            async with asyncio.timeout(_DECIDED_SECONDS):
+                for key in keys:
+                    handle = client.get_workflow_handle(key)
+                    while (await handle.describe()).raw_description.HasField("pending_workflow_task"):
+                        await asyncio.sleep(_POLL_SECONDS)
+
     async def _idle(self, seconds: float) -> None:
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._runs.idle.wait()
-        except TimeoutError:
-            pass
 
     def _decider(self, client: Client) -> Worker:
         """Runs the code of workflows, whichever apps they belong to."""
@@ -100,7 +121,8 @@ class TemporalWorker(EngineWorker):
             identity=self.name,
             max_concurrent_activities=_CLOSINGS,
             max_concurrent_workflow_tasks=_DECISIONS,
-            activity_task_poller_behavior=PollerBehaviorSimpleMaximum(1),
+            activity_task_poller_behavior=_ONE_POLL,
+            workflow_task_poller_behavior=_TWO_POLLS,
             sticky_queue_schedule_to_start_timeout=_STICKY,
             workflow_runner=UnsandboxedWorkflowRunner(),
             graceful_shutdown_timeout=timedelta(seconds=1),
@@ -115,7 +137,7 @@ class TemporalWorker(EngineWorker):
                 activities=[self._runs.run],
                 identity=self.name,
                 max_concurrent_activities=self._concurrency,
-                activity_task_poller_behavior=PollerBehaviorSimpleMaximum(min(self._concurrency, 5)),
+                activity_task_poller_behavior=_ONE_POLL,
                 max_heartbeat_throttle_interval=timedelta(seconds=self._address.beat),
                 max_task_queue_activities_per_second=self._address.per_second or None,
                 graceful_shutdown_timeout=_ENDLESS,
@@ -126,7 +148,20 @@ class TemporalWorker(EngineWorker):
                 activities=[self._runs.close],
                 identity=self.name,
                 max_concurrent_activities=_CLOSINGS,
-                activity_task_poller_behavior=PollerBehaviorSimpleMaximum(1),
+                activity_task_poller_behavior=_ONE_POLL,
                 graceful_shutdown_timeout=timedelta(seconds=5),
             ),
         ]
+
+
+async def _ended(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Wait until they have ended, but not for a run that does not let go: its heartbeats end with this worker."""
+    if tasks:
+        await asyncio.wait(tasks, timeout=_RELEASED_SECONDS)
+    for task in tasks:
+        task.cancel()
+
+
+async def _is_pending(handle: WorkflowHandle[Any, Any]) -> bool:
+    """Whether it is to be decided what is next."""
+    return (await handle.describe()).raw_description.HasField("pending_workflow_task")

@@ -26,6 +26,7 @@ _ENDLESS = timedelta(days=3650)
 _CLOSING = timedelta(seconds=10)
 _WORKER_FOR_CLOSING = timedelta(seconds=1.5)
 #: A store that is away, or workers that die, are not asked more often than this.
+_FIRST_PAUSE = timedelta(seconds=0.5)
 _LONGEST_PAUSE = timedelta(seconds=60)
 
 
@@ -117,7 +118,9 @@ class Run:
             schedule_to_start_timeout=timedelta(seconds=order.misfit),
             start_to_close_timeout=_ENDLESS,
             heartbeat_timeout=timedelta(seconds=order.lease),
-            retry_policy=RetryPolicy(maximum_interval=_LONGEST_PAUSE, maximum_attempts=order.attempts),
+            retry_policy=RetryPolicy(
+                initial_interval=_FIRST_PAUSE, maximum_interval=_LONGEST_PAUSE, maximum_attempts=order.attempts
+            ),
             cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
         )
         await self._until(handle.done)

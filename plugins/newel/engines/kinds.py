@@ -17,7 +17,7 @@ class EngineBackend(Backend["BaseEngine"]):
 
     service: ClassVar[str] = "engine"
     methods: ClassVar[tuple[str, ...]] = ("submit", "signal", "cancel", "retry", "record", "records", "worker", "close")
-    packages: ClassVar[Mapping[str, str]] = {"dbos": "newel-dbos"}
+    packages: ClassVar[Mapping[str, str]] = {"dbos": "newel-dbos", "temporal": "newel-temporal"}
 
 
 @hookspec

@@ -8,9 +8,10 @@ import signal
 import sys
 from pathlib import Path
 
+from tests.contrib.temporal.servers import Scripted, ended
+
 from newel.engines import InvocationSpec, Outcome
 from newel_temporal import Address, TemporalEngine
-from tests.contrib.temporal.servers import Scripted, ended
 
 
 async def serve(uri: str, name: str, folder: Path, queues: list[str]) -> None:

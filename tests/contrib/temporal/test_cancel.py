@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from newel.engines import InvocationSpec, Outcome, RunState
 from tests.contrib.temporal.servers import BOUND, Scripted, Server, a_spec, ended, until, working
 
-OVER = (RunState.ENDED, RunState.FAILED, RunState.CANCELLED, RunState.MISFIT)
+from newel.engines import OVER, InvocationSpec, Outcome, RunState
 
 
 def test_a_run_that_no_worker_knows_of_is_cancelled_without_one(server: Server) -> None:

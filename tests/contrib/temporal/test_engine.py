@@ -5,43 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable
 
-import pytest
-
-from newel.engines import InvocationSpec, Outcome, PostponedError, RunNotFoundError, RunState, SpecRefusedError
-from newel_temporal import TemporalEngine
 from tests.contrib.temporal.servers import BOUND, Scripted, Server, a_spec, ended, until, working
 
-OVER = (RunState.ENDED, RunState.FAILED, RunState.CANCELLED, RunState.MISFIT)
-
-
-def test_a_run_is_submitted_once_and_ends_once(server: Server) -> None:
-    async def main() -> None:
-        engine, spec, work = server.engine(), a_spec(session_id="s-1"), Scripted(_at_once)
-        async with working(engine, work, spec, name="first"):
-            submitted = await engine.submit(spec)
-            assert (submitted.spec, submitted.state in (RunState.QUEUED, RunState.RUNNING)) == (spec, True)
-            record = await until(engine, spec.key, *OVER)
-            again = await engine.submit(spec)
-        assert work.begun == [spec]
-        assert again == record
-        assert (record.spec, record.state, record.attempts, record.worker) == (spec, RunState.ENDED, 1, "first")
-        assert record.outcome == Outcome(state=RunState.ENDED, events=3)
-        assert record.submitted <= (record.started or 0) <= (record.ended or 0)
-        await engine.close()
-
-    asyncio.run(main())
-
-
-def test_another_submission_of_the_same_key_is_refused_by_the_name_of_the_field(server: Server) -> None:
-    async def main() -> None:
-        engine, spec = server.engine(), a_spec()
-        await engine.submit(spec)
-        for name, value in {"user_id": "bob", "session_id": "t", "message": {"parts": [{"text": "No"}]}}.items():
-            with pytest.raises(SpecRefusedError, match=name):
-                await engine.submit(spec.model_copy(update={name: value}))
-        assert (await engine.submit(spec)).state == RunState.QUEUED
-
-    asyncio.run(main())
+from newel.engines import OVER, InvocationSpec, Outcome, PostponedError, RunState
+from newel_temporal import TemporalEngine
 
 
 def test_a_paused_run_frees_its_worker_until_an_answer_is_stored(server: Server) -> None:
@@ -95,24 +62,6 @@ def test_an_answer_that_is_stored_before_the_pause_is_known_resumes_the_run(serv
             await engine.signal(spec.key)
             answered.set()
             assert (await until(engine, spec.key, *OVER)).state == RunState.ENDED
-
-    asyncio.run(main())
-
-
-def test_a_postponed_run_is_handed_out_again_and_counts_no_attempt(server: Server) -> None:
-    async def main() -> None:
-        engine, spec = server.engine(), a_spec()
-
-        async def script(spec: InvocationSpec) -> Outcome:
-            if len(work.begun) < 3:
-                raise PostponedError("the session is busy", 0.2)
-            return ended()
-
-        work = Scripted(script)
-        async with working(engine, work, spec):
-            await engine.submit(spec)
-            record = await until(engine, spec.key, *OVER)
-        assert (record.state, record.attempts, len(work.begun)) == (RunState.ENDED, 1, 3)
 
     asyncio.run(main())
 
@@ -229,17 +178,6 @@ def test_the_deadline_of_a_run_ends_it_wherever_it_is(server: Server) -> None:
                 assert record.outcome is not None
                 assert record.outcome.error == "DeadlineExceeded"
         assert work.cancelled == [running.key]
-
-    asyncio.run(main())
-
-
-def test_a_run_that_is_not_there(server: Server) -> None:
-    async def main() -> None:
-        engine = server.engine()
-        assert await engine.record("nobody:e-1") is None
-        for ask in (engine.signal, engine.cancel, engine.retry):
-            with pytest.raises(RunNotFoundError):
-                await ask("nobody:e-1")
 
     asyncio.run(main())
 
