@@ -103,7 +103,7 @@ class TemporalWorker(EngineWorker):
             async with asyncio.timeout(_DECIDED_SECONDS):
                 for key in keys:
                     handle = client.get_workflow_handle(key)
-                    while (await handle.describe()).raw_description.HasField("pending_workflow_task"):
+                    while await _is_pending(handle):  # noqa: ASYNC110 - another process may decide it
                         await asyncio.sleep(_POLL_SECONDS)
 
     async def _idle(self, seconds: float) -> None:
