@@ -45,7 +45,7 @@ class Address:
             if not 0 < getattr(self, name) < math.inf
         ]
         if not 0 <= self.per_second < math.inf:
-            problems.append(f"per_second={self.per_second:g}: give 0, which is no limit, or more")
+            problems.append(f"per_second={self.per_second:g}: give 0 for no limit, or more")
         for name in ("api_key", "encryption"):
             if (variable := getattr(self, name)) and not os.environ.get(variable):
                 problems.append(f"{name}={variable}: there is no environment variable of that name")

@@ -40,7 +40,7 @@ class Encryption(PayloadCodec):
         ]
 
     async def decode(self, payloads: Sequence[Payload]) -> list[Payload]:
-        """See `PayloadCodec`; what was written without encryption is read as it is."""
+        """See `PayloadCodec`; what was written without encryption is read unchanged."""
         return [self._decoded(payload) for payload in payloads]
 
     def _decoded(self, payload: Payload) -> Payload:

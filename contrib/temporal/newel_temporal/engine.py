@@ -197,7 +197,7 @@ class TemporalEngine(BaseEngine):
         return await recorded(client, Known.of(description, memo, spec), {})
 
     async def _must_exist(self, handle: _Handle, error: RPCError) -> None:
-        """Raise RunNotFoundError unless there is such a run, which has ended; any other error as it is."""
+        """Raise RunNotFoundError unless there is such a run, which has ended; any other error is raised unchanged."""
         if error.status != RPCStatusCode.NOT_FOUND:
             raise error
         try:

@@ -26,7 +26,7 @@ LEFT_MEMO = "newel.left"
 #: Fields of a spec that have somebody's words.
 WORDS = ("message", "state_delta", "custom_metadata")
 
-#: States of a run besides those of `RunState` (which have their names there): it is to be handed out again.
+#: A state of a run in addition to those of `RunState`: it is to be handed out again.
 POSTPONED = "postponed"
 #: The errors of runs that were not ended by their agents.
 DEADLINE = "DeadlineExceeded"
