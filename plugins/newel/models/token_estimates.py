@@ -12,13 +12,12 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from newel.models.media_estimates import tokens_of_media
 from newel_types import Content, Part
 
 #: Of a longer text, this many pieces of this many characters are counted: enough, and the cost has a limit.
 _PIECES = 8
 _PIECE = 512
-#: An image or a page, which every provider counts by rules of its own.
-_MEDIA = 1_000
 _HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]+")
 _KANA = re.compile("[\u3041-\u30ff]+")
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
@@ -116,7 +115,7 @@ def tokens_of_content(content: Content, provider: str = "") -> int:
 
 def tokens_of_part(part: Part, provider: str = "") -> int:
     """About how many tokens a part of a message has."""
-    return tokens_of_text(text, provider) if (text := words_of(part)) is not None else _MEDIA
+    return tokens_of_text(text, provider) if (text := words_of(part)) is not None else tokens_of_media(part, provider)
 
 
 def words_of(part: Part) -> str | None:

@@ -18,6 +18,7 @@ from pydantic import Field
 
 from newel.agents import LlmAgent
 from newel.artifacts import InMemoryArtifactService
+from newel.flows.context_budget.budget import Settings, limit_of
 from newel.flows.context_budget.edits import edits_of, tokens_after_summary
 from newel.flows.context_budget.kinds import ContextStrategy, OldResult, Replacement
 from newel.flows.context_budget.occupancy import Occupancy
@@ -29,7 +30,15 @@ from newel.sessions import InMemorySessionService
 from newel.tools import LongRunningFunctionTool
 from newel_compose import compose
 from newel_kernel import Event, LlmRequest, Log, Session, hookimpl
-from newel_types import Content, FunctionCall, FunctionResponse, GenerateContentResponseUsageMetadata, Part
+from newel_types import (
+    Blob,
+    Content,
+    FunctionCall,
+    FunctionResponse,
+    GenerateContentConfig,
+    GenerateContentResponseUsageMetadata,
+    Part,
+)
 
 STUB = re.compile(r"read_result with id '(\w+)'")
 #: Acts after a few short results.
@@ -482,3 +491,22 @@ def _check_fresh(events: Sequence[Event]) -> None:
     assert [(one.target, one.characters, one.step) for one in step.old()] == [
         (one.target, one.characters, one.step) for one in once.old()
     ]
+
+
+@pytest.mark.parametrize(
+    ("most", "expected"), [(None, 75_000), (10_000, 75_000), (60_000, 40_000), (100_000, 25_000), (1_000_000, 25_000)]
+)
+def test_an_answer_has_its_room_in_the_window(most: int | None, expected: int) -> None:
+    model = Scripted(answer=lambda request, turn: [])
+    agent = LlmAgent(name="a", model=model, generate_content_config=GenerateContentConfig(max_output_tokens=most))
+    assert limit_of(Settings(window=100_000), model, agent) == expected
+
+
+def test_media_count_in_a_conversation_whose_model_counts_nothing() -> None:
+    scan = Part(inline_data=Blob(mime_type="application/pdf", data=b"/Type /Page " * 40))
+    occupancy = Occupancy(History("a", None, None, Reading()), ("a", None, None), 1_000, "anthropic", frozenset())
+    event = Event(author="user", invocation_id="e", content=Content(role="user", parts=[scan]))
+    occupancy.update([event])
+    assert occupancy.exceeds(100_000)
+    assert not occupancy.exceeds(150_000)
+    assert occupancy.tokens() == pytest.approx(120_000, rel=0.05)

@@ -63,10 +63,10 @@ class _Account:
 
     __slots__ = ("above", "limit", "occupancy", "tried")
 
-    def __init__(self, occupancy: Occupancy, settings: Settings, model: BaseLlm) -> None:
+    def __init__(self, occupancy: Occupancy, settings: Settings, limit: int) -> None:
         self.occupancy = occupancy
         #: The tokens of a request that must not be exceeded, and those from which on results are cleared.
-        self.limit = int(settings.share * (window_of(model) or settings.window))
+        self.limit = limit
         self.above = min(settings.clear_above, self.limit)
         #: The results when nothing was to be shortened, and whether the request was to be made smaller in any case.
         self.tried: tuple[int, bool] | None = None
@@ -129,7 +129,9 @@ class Budget:
         view = (agent.name, ctx.branch, ctx.isolation_scope)
         settings = self._settings
         occupancy = Occupancy(history, view, settings.least, model.provider_name, frozenset(settings.exclude_tools))
-        account = ctx.session.stash[_ACCOUNTS][history] = _Account(occupancy, self._settings, model)
+        account = ctx.session.stash[_ACCOUNTS][history] = _Account(
+            occupancy, settings, limit_of(settings, model, agent)
+        )
         return account
 
     async def _relieve(self, ctx: LlmContext, request: LlmRequest, history: History, account: _Account) -> None:
@@ -217,6 +219,14 @@ def _old_results(occupancy: Occupancy, shown: Sequence[Shown]) -> Iterator[OldRe
             age=occupancy.steps - one.step,
             shortened_by=one.edit.strategy if one.edit is not None else "",
         )
+
+
+def limit_of(settings: Settings, model: BaseLlm, agent: LlmAgent) -> int:
+    """How many tokens a request may have: its share of the window, and no more than the longest answer leaves of it."""
+    window = window_of(model) or settings.window
+    config = agent.generate_content_config
+    answer = (config.max_output_tokens if config is not None else None) or 0
+    return min(int(settings.share * window), max(window - answer, window // 4))
 
 
 def window_of(model: BaseLlm) -> int | None:

@@ -15,6 +15,7 @@ from newel.flows.compaction_window import compaction_of
 from newel.flows.context_budget.edits import Edit, Target, edits_of, is_of_view, tokens_after_summary, tokens_left
 from newel.flows.history import History
 from newel.flows.visibility import on_branch
+from newel.models.media_estimates import tokens_of_media
 from newel.models.token_estimates import MOST, tokens_of_text, words_of
 from newel.policies.kept_results import reference_in
 from newel_kernel import Event, Json, Log
@@ -22,7 +23,7 @@ from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 #: A run of one letter has more characters than this for each token; text of any kind has fewer.
 _CHARACTERS = 5.5
-#: More than the names around a result, and the tokens of an image, for the bound.
+#: More than the names around a result, for the bound.
 _OVERHEAD = 500
 #: A shorter part in ASCII is counted by its characters, with those of its frame, and so many of them for each token.
 _SHORT = 200
@@ -36,8 +37,9 @@ _as_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
 
 def estimated(part: Part, provider: str) -> int:
     """About how many tokens a part has; what repeats one letter counts as a text of that length."""
-    words = words_of(part)
-    return _OVERHEAD if words is None else max(tokens_of_text(words, provider), int(len(words) / _CHARACTERS))
+    if (words := words_of(part)) is None:
+        return tokens_of_media(part, provider)
+    return max(tokens_of_text(words, provider), int(len(words) / _CHARACTERS))
 
 
 @dataclass(slots=True)
@@ -260,7 +262,7 @@ class Occupancy:
                 shown = self._note(response, size)
                 self.offloaded = self.offloaded or reference_in(response.response) is not None
             elif part.text is None:
-                self._pend(part, _OVERHEAD)
+                self._pend(part, 1 + int(tokens_of_media(part, self._provider) / MOST))
                 continue
             else:
                 continue
