@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import sys
 import time
 from collections import Counter
@@ -98,7 +99,10 @@ async def overhead(poll: float) -> None:
     )
     pairs: list[tuple[tuple[float, float], tuple[float, float]]] = []
     for number in range(52):
-        pairs.append((await _of_engine(engine, number), await _of_dbos(client, number)))
+        await asyncio.sleep(random.random() * poll)  # at any time between two polls
+        of_engine = await _of_engine(engine, number)
+        await asyncio.sleep(random.random() * poll)
+        pairs.append((of_engine, await _of_dbos(client, number)))
     for name, values in zip(("newel-dbos", "DBOS alone"), zip(*pairs[2:], strict=True), strict=True):
         starts, totals = zip(*values, strict=True)
         print(f"{name:12} start {median(starts) * 1000:7.1f} ms   total {median(totals) * 1000:7.1f} ms")

@@ -35,12 +35,12 @@ _NOBODY = "-"
 class Book:
     """The tables of an engine. Its functions run in threads of its own, each in one transaction."""
 
-    def __init__(self, access: Access, *, connections: int) -> None:
+    def __init__(self, access: Access, *, connections: int, tries_again: bool = False) -> None:
         self.access = access
         url = sqlalchemy.make_url(access.url).set(drivername="postgresql+psycopg")
-        # No parameter is shown in an error: a spec is one.
+        # No parameter is shown in an error: a spec is one. What a worker does is tried again, and needs no ping before.
         self.engine = sqlalchemy.create_engine(
-            url, pool_size=connections, max_overflow=4, pool_pre_ping=True, hide_parameters=True
+            url, pool_size=connections, max_overflow=4, pool_pre_ping=not tries_again, hide_parameters=True
         )
         self._plain = self.engine.execution_options(isolation_level="AUTOCOMMIT")
         self.client = DBOSClient(

@@ -41,7 +41,7 @@ class Hub:
         self.loop = asyncio.get_running_loop()
         #: What DBOS and the table of workers call this process.
         self.executor = f"{socket.gethostname()}:{os.getpid()}:{seam.random_uuid()[:8]}"
-        self.book = Book(access, connections=2)
+        self.book = Book(access, connections=2, tries_again=True)
         self.workers: list[DbosWorker] = []
         #: The runs that DBOS has handed to this process, until they leave it.
         self.taken: set[tuple[str, int]] = set()
@@ -59,7 +59,7 @@ class Hub:
         while (hub := cls.current) is not None and hub._leaving and not hub.loop.is_closed():  # noqa: ASYNC110
             await asyncio.sleep(0.02)
         if hub is not None and hub.loop.is_closed():
-            await asyncio.to_thread(hub._close, 0)
+            await asyncio.to_thread(hub._end)
             hub = None
         if hub is None:
             hub = cls.current = cls(access)
@@ -80,8 +80,7 @@ class Hub:
                 self.workers.remove(worker)
                 if not self.workers:
                     self._leaving = True
-                    await asyncio.shield(self.book.thread(self._halt, 0))
-                    await asyncio.shield(asyncio.to_thread(self._close, None))
+                    await asyncio.shield(asyncio.to_thread(self._end))
                 raise
         async with self._room:
             self._room.notify_all()
@@ -143,7 +142,7 @@ class Hub:
 
         async def left() -> None:
             await halting
-            await asyncio.to_thread(self._close, True)
+            await asyncio.to_thread(self._close)
 
         return left
 
@@ -154,8 +153,12 @@ class Hub:
         if self._queues:
             DBOS.destroy(workflow_completion_timeout_sec=seconds)
 
-    def _close(self, stopped: object) -> None:
-        self._watch.stop(hand_over=bool(stopped))
+    def _end(self) -> None:
+        self._halt(0)
+        self._close()
+
+    def _close(self) -> None:
+        self._watch.stop()
         self.book.close()
         if Hub.current is self:
             Hub.current = None

@@ -7,6 +7,8 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from newel.sessions import StoreUnavailableError
 from newel.sessions.stored import clockwork
 from newel_dbos import shifts
@@ -45,14 +47,13 @@ class Watch:
             self._thread = clockwork.Thread(target=self._run, name="newel-dbos-watch", daemon=True)
             self._thread.start()
 
-    def stop(self, *, hand_over: bool) -> None:
+    def stop(self) -> None:
         """Look no more, and have others take what this process has."""
         self._stopped.set()
         if self._thread is not None:
             self._thread.join()
-        if hand_over:
-            with suppress(StoreUnavailableError):  # they find out by the silence
-                self._bury(self._hub.executor, stopped=True)
+        with suppress(StoreUnavailableError, SQLAlchemyError):  # they find out by the silence
+            self._bury(self._hub.executor, stopped=True)
 
     def beat(self) -> None:
         """Say that this process is there."""

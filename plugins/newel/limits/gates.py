@@ -11,6 +11,8 @@ from typing import Literal, NamedTuple, Protocol
 _LONGEST_NAME = 120
 #: How long a waiting one is expected after the time at which it said that it would ask again, in seconds.
 GRACE = 5.0
+#: How long one is taken to be in while none has left, in seconds.
+_GUESS = 1.0
 #: How long one that does not come back keeps its number, in seconds.
 FORGOTTEN = 600.0
 
@@ -65,7 +67,7 @@ def gate_id(kind: Kind, name: str) -> str:
 
 def seconds_to_wait(ahead: int, limit: int, average: float, waiting: Waiting) -> float:
     """When one with so many before it asks again: after half the time that these will take, as others took."""
-    return min(max(average * (ahead + 1) / limit / 2, waiting.least), waiting.most)
+    return min(max((average or _GUESS) * (ahead + 1) / limit / 2, waiting.least), waiting.most)
 
 
 def new_average(average: float, seconds: float) -> float:

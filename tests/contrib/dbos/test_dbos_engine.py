@@ -267,6 +267,24 @@ def test_two_workers_of_a_process_share_its_dbos_and_one_may_leave(uri: str) -> 
     asyncio.run(main())
 
 
+def test_a_loop_that_ended_without_a_word_leaves_its_runs_to_the_next_one(uri: str) -> None:
+    async def left() -> None:
+        engine = DbosEngine(uri)
+        await engine.worker(Working(), [queue_name("loops")]).start()
+        await engine.submit(spec_of("loops", "waits-1"))
+        await until(engine, "loops:waits-1", RunState.RUNNING)
+        await engine.close()
+
+    async def found() -> None:
+        async with working(uri, "loops") as (engine, work, _):
+            await eventually(lambda: "loops:waits-1" in work.now)
+            work.end("loops:waits-1")
+            await until(engine, "loops:waits-1", RunState.ENDED)
+
+    asyncio.run(left())
+    asyncio.run(found())
+
+
 def test_a_run_that_no_worker_fits_says_so_and_ends_after_a_while(uri: str) -> None:
     async def main() -> None:
         async with working(uri + "&misfit=3", "fits") as (engine, work, _):

@@ -154,4 +154,5 @@ def test_who_is_far_behind_asks_seldom() -> None:
     waiting = Waiting(0.25, 10.0)
     waits = [seconds_to_wait(ahead, 2, 1.0, waiting) for ahead in (0, 3, 10, 1_000)]
     assert waits == [0.25, 1.0, 2.75, 10.0]
+    assert seconds_to_wait(1_000, 2, 0.0, waiting) == 10.0  # none has left yet
     assert len(gate_id("model", "m" * 4_000)) < 150
