@@ -106,6 +106,18 @@ def _limits_of(ctx: InvocationContext) -> tuple[Limit, ...]:
     return (*settings.limits, *(getattr(ctx.run_config, "budgets", None) or ()))
 
 
+def check_live(ctx: InvocationContext) -> None:
+    """Raise a ConfigurationError if a limit holds for a live run, whose cost nobody knows before it is made."""
+    if PLUGIN not in ctx.composition.settings:
+        return
+    if ctx.composition.settings_of(PLUGIN, Settings).live == "refuse" and (limits := _limits_of(ctx)):
+        whose = ", ".join(sorted({limit.per for limit in limits}))
+        raise ConfigurationError(
+            f"budgets cannot count live connections, and limits hold for this one (per {whose}): run it without them, "
+            f"or set budgets: {{live: uncounted}} to let live runs spend without limits"
+        )
+
+
 def ledger_of(chains: Chains, service: BaseSessionService) -> Ledger:
     """The ledger of a session store; a ConfigurationError if no plugin keeps budgets for such a store."""
     for store in chains.registry.all(BudgetStore):

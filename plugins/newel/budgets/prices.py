@@ -7,6 +7,7 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from newel.budgets.estimates import Experience, most_of_media
 from newel.budgets.settings import ModelPrice, Settings
 from newel.contexts.limits import SCALE, Unit
 from newel.models.capabilities import fact_of
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: By how much an estimate of a request's tokens may fall short of the provider's count.
-_MARGIN = 1.25
-_SLACK = 100
 _MILLION = 1_000_000
 #: What a usage raises whose numbers make no price.
 _ODD = (ConfigurationError, ValueError, OverflowError)
@@ -34,14 +32,23 @@ _FAMILIES = ("anthropic", "gemini", "openai")
 class Pricing:
     """The prices of one call: a request to a model."""
 
-    def __init__(self, settings: Settings, model: BaseLlm, request: LlmRequest) -> None:
+    def __init__(
+        self, settings: Settings, model: BaseLlm, request: LlmRequest, experience: Experience | None = None
+    ) -> None:
         self.name = request.model or model.model
         self.provider = getattr(model, "provider", "")
         self._model = model
         self._settings = settings
         self._own = settings.prices.get(self.name) or settings.prices.get(f"{self.provider}:{self.name}")
         self.estimate = tokens_of_request(request, model.provider_name)
-        self._most_output = _most_output(model, request, self.name)
+        self._experience = experience or Experience()
+        window = _fact(self.name, "context_tokens")
+        media = most_of_media(request, model.provider_name, self.name)
+        self._has_text_alone = media == 0
+        read = None if media is None else self._experience.most_of(self.estimate) + media
+        self._most_read = window or settings.window if read is None else min(read, window or read)
+        most_output = _most_output(model, request, self.name) or window or settings.window
+        self._most_written = max(most_output, self._experience.written) * (request.config.candidate_count or 1)
 
     def most(self, unit: Unit, seconds: float) -> int:
         """The most that the call may take of a unit; `seconds` is how long it may last. In the store's unit."""
@@ -49,13 +56,17 @@ class Pricing:
             return 1
         if unit == "seconds":
             return round(seconds * SCALE["seconds"])
-        window = _fact(self.name, "context_tokens") or self._settings.window
-        read = round(self.estimate * _MARGIN) + _SLACK
-        written = self._most_output or window
+        read, written = self._most_read, self._most_written
         if unit == "tokens":
             return read + written
         usage = Usage(prompt_token_count=read, candidates_token_count=written)
         return max(self.money(usage), self.money(usage.model_copy(update={"cache_write_token_count": read})))
+
+    def learn(self, usage: Usage) -> None:
+        """Remember what a report says beyond the estimate."""
+        if self._has_text_alone:
+            self._experience.learn_text(self.estimate, _input_tokens(usage))
+        self._experience.learn_answer(_output_tokens(usage))
 
     def money(self, usage: Usage, version: str | None = None) -> int:
         """Nanodollars. A ConfigurationError if a model that is not free has no known price."""
@@ -92,7 +103,7 @@ class Pricing:
         """What a call took, in the store's units; `held` is the most that it may cost, None if no limit is of money."""
         return {
             "money": 0 if held is None else self._money_of(usage, version, held),
-            "tokens": (usage.prompt_token_count or 0) + _output_tokens(usage),
+            "tokens": _input_tokens(usage) + _output_tokens(usage),
             "calls": calls,
             "seconds": round(seconds * SCALE["seconds"]),
         }
@@ -110,6 +121,11 @@ def tokens_of_request(request: LlmRequest, provider: str) -> int:
     return tokens
 
 
+def _input_tokens(usage: Usage) -> int:
+    """What was read, also the results of tools that the service ran."""
+    return (usage.prompt_token_count or 0) + (usage.tool_use_prompt_token_count or 0)
+
+
 def _output_tokens(usage: Usage) -> int:
     return (usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0)
 
@@ -117,7 +133,7 @@ def _output_tokens(usage: Usage) -> int:
 def _cost(price: ModelPrice, usage: Usage) -> float:
     """US dollars."""
     cached = usage.cached_content_token_count or 0
-    fresh = max(0, (usage.prompt_token_count or 0) - cached)
+    fresh = max(0, _input_tokens(usage) - cached)
     read = fresh * price.input + cached * (price.input if price.cached is None else price.cached)
     return (read + _output_tokens(usage) * price.output) / _MILLION
 

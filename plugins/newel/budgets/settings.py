@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, Field
 
 from newel.contexts.limits import Limit
@@ -31,3 +33,5 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
     wait_seconds: float = Field(default=600.0, ge=0)
     #: The tokens of a model's window, for models whose window is not known.
     window: int = Field(default=128_000, ge=1_000)
+    #: Live runs, which budgets cannot count: refuse them if a limit holds, or let them be, uncounted.
+    live: Literal["refuse", "uncounted"] = "refuse"

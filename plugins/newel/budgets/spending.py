@@ -10,6 +10,7 @@ from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
 
 from newel.budgets.errors import BudgetExceededError, exceeded
+from newel.budgets.estimates import Experience
 from newel.budgets.ledger import Claim, Verdict
 from newel.budgets.payer import Payer, payer_of
 from newel.budgets.prices import Pricing
@@ -42,6 +43,7 @@ def limiting(settings: Settings) -> Callable[[ModelCall, Chains], ModelCall]:
     """The policy's `wrap`."""
 
     def wrap(call: ModelCall, chains: Chains) -> ModelCall:
+        experiences: dict[tuple[str, str], Experience] = {}
         most_seconds = chains.settings_of("model_timeouts", model_timeouts.Settings).total
 
         def limited(model: BaseLlm, request: LlmRequest, stream: bool) -> AsyncGenerator[LlmResponse, None]:
@@ -49,7 +51,9 @@ def limiting(settings: Settings) -> Callable[[ModelCall, Chains], ModelCall]:
             if payer is None:
                 return call(model, request, stream)
             bounds = Limits(total=most_seconds).for_call(request.http_options)
-            spending = _Spending(settings, payer, model, request, bounds.total)
+            name = (getattr(model, "provider", ""), request.model or model.model)
+            pricing = Pricing(settings, model, request, experiences.setdefault(name, Experience()))
+            spending = _Spending(settings, payer, model, request, bounds.total, pricing)
             return spending.around(call(model, request, stream))
 
         return limited
@@ -60,14 +64,16 @@ def limiting(settings: Settings) -> Callable[[ModelCall, Chains], ModelCall]:
 class _Spending:
     """One call, and what it takes."""
 
-    def __init__(self, settings: Settings, payer: Payer, model: BaseLlm, request: LlmRequest, seconds: float) -> None:
+    def __init__(
+        self, settings: Settings, payer: Payer, model: BaseLlm, request: LlmRequest, seconds: float, pricing: Pricing
+    ) -> None:
         self._settings = settings
         self._payer = payer
         self._model = model
         self._request = request
         self._seconds = seconds
         self._hold = seam.new_id()
-        self._pricing = Pricing(settings, model, request)
+        self._pricing = pricing
         self._claims: Sequence[Claim] = ()
         self._limits: dict[Claim, Limit] = {}
         self._renewal: asyncio.Task[None] | None = None
@@ -189,6 +195,8 @@ class _Spending:
         if not usages:
             estimate = Usage(prompt_token_count=self._pricing.estimate, candidates_token_count=self._received)
             return self._pricing.amounts(estimate, seconds, self._version, calls=1, held=held)
+        for one in usages:
+            self._pricing.learn(one)
         parts = [self._pricing.amounts(one, 0, self._version, calls=0, held=held) for one in usages]
         total = {unit: sum(part[unit] for part in parts) for unit in parts[0]}
         return {**total, "calls": 1, "seconds": round(seconds * 1_000)}

@@ -9,6 +9,7 @@ from inspect import isawaitable
 from operator import attrgetter
 from typing import TYPE_CHECKING, cast
 
+from newel.budgets.payer import check_live
 from newel.contexts.invocation_context import full_invocation
 from newel.live.configuration import prepare_live
 from newel.live.inbox import End, Item, PendingEvent, UserAnswer
@@ -40,6 +41,7 @@ _NOTHING_FURTHER = (LlmResponse.no_sparse, None, None, None, None)
 async def converse(context: InvocationContext) -> Events:
     """The events of the agent of `context` in a live run."""
     ctx = full_invocation(context)
+    check_live(ctx)
     queue: LiveRequestQueue = ctx.live_request_queue
     queue.claim(ctx.stash, ctx.composition.settings_of("live", Settings).queue_bytes)
     again = True
