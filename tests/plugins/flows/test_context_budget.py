@@ -486,7 +486,7 @@ def _check_fresh(events: Sequence[Event]) -> None:
     once.update(events)
     assert slow.update(events) == quick.update(events)
     assert (step.tokens(), step.steps, step.handles) == (once.tokens(), once.steps, once.handles)
-    assert (step.whole, step.summarized_at) == (once.whole, once.summarized_at)
+    assert (step.whole, step.summarized_at, step.cleared_at) == (once.whole, once.summarized_at, once.cleared_at)
     assert (step.summarized_at > 0) == any(tokens_after_summary(event) for event in events)
     assert [(one.target, one.characters, one.step) for one in step.old()] == [
         (one.target, one.characters, one.step) for one in once.old()

@@ -61,15 +61,22 @@ class Settings(BaseModel, extra="forbid", defer_build=True):
 class _Account:
     """What the budget keeps of a history."""
 
-    __slots__ = ("above", "limit", "occupancy", "tried")
+    __slots__ = ("_above", "_growth", "limit", "occupancy", "tried")
 
     def __init__(self, occupancy: Occupancy, settings: Settings, limit: int) -> None:
         self.occupancy = occupancy
         #: The tokens of a request that must not be exceeded, and those from which on results are cleared.
         self.limit = limit
-        self.above = min(settings.clear_above, self.limit)
+        self._above = min(settings.clear_above, self.limit)
+        #: By how much a request grows between two times, also if much of it cannot be left out.
+        self._growth = max(0, settings.clear_above - settings.clear_to)
         #: The results when nothing was to be shortened, and whether the request was to be made smaller in any case.
         self.tried: tuple[int, bool] | None = None
+
+    @property
+    def above(self) -> int:
+        """From how many tokens of a request on something is left out."""
+        return min(max(self._above, self.occupancy.cleared_at + self._growth), self.limit)
 
     def can_act(self, at_once: int) -> bool:
         """Whether there may be enough to leave out, or the request must be made smaller in any case."""

@@ -84,6 +84,7 @@ class Occupancy:
         "_short",
         "_taken",
         "_view",
+        "cleared_at",
         "handles",
         "offloaded",
         "results",
@@ -123,8 +124,8 @@ class Occupancy:
         self.offloaded = False
         #: How many results got a name for `read_result`.
         self.handles = 0
-        #: The tokens of a request after the last summary that was needed for the window.
-        self.summarized_at = 0
+        #: The tokens of a request after something was last left out, and after the last summary among that.
+        self.cleared_at = self.summarized_at = 0
         #: What a response or an edit counted, and the tokens of what came after it.
         self._counted = self._later = 0
         #: The characters of short parts; other parts, until they are estimated, with their length.
@@ -189,8 +190,8 @@ class Occupancy:
         for position, event in Log(events).backwards():
             if event.custom_metadata is not None and is_of_view(event, *self._view):
                 self._name(edits_of(event))
-                if self.summarized_at == 0:
-                    self.summarized_at = tokens_after_summary(event) or 0
+                self.cleared_at = self.cleared_at or tokens_left(event) or 0
+                self.summarized_at = self.summarized_at or tokens_after_summary(event) or 0
             if found is None and not summarized:
                 summarized = compaction_of(event) is not None and on_branch(event.branch, self._view[1])
                 if (tokens := self._counted_by(event)) is not None:
@@ -214,6 +215,7 @@ class Occupancy:
             self._shorten(edit)
         if (counted := self._counted_by(event)) is not None:
             self._set_counted(counted)
+            self.cleared_at = tokens_left(event) or self.cleared_at
             self.summarized_at = tokens_after_summary(event) or self.summarized_at
 
     def _name(self, edits: Sequence[Edit]) -> None:
