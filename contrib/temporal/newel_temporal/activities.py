@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -29,23 +28,24 @@ class Runs:
         self._beat = beat
         self._slots = asyncio.Semaphore(concurrency)
         self._tasks: dict[str, asyncio.Task[Outcome]] = {}
+        #: Those that wait for a slot, as the queues of a worker share its slots.
+        self._waiting: set[str] = set()
         self._released: set[str] = set()
         #: Set when there are none.
         self.idle = asyncio.Event()
         self.idle.set()
 
     @property
-    def tasks(self) -> Mapping[str, asyncio.Task[Outcome]]:
-        """The runs by their keys."""
-        return self._tasks
+    def running(self) -> list[str]:
+        """The keys of the runs that have begun."""
+        return [key for key in self._tasks if key not in self._waiting]
 
     @activity.defn(name=known.RUN)
     async def run(self, data: dict[str, Any]) -> Left:
         """Run or resume an invocation. Raises only what makes another attempt worth while, without anybody's words."""
         spec = InvocationSpec.model_validate(data)
         info = activity.info()
-        async with self._slots:
-            outcome = await self._result(spec, self._beat_of(info))
+        outcome = await self._result(spec, self._beat_of(info))
         if isinstance(outcome, PostponedError):
             return Left(state=known.POSTPONED, reason=brief(outcome.reason), seconds=outcome.seconds, worker=self._name)
         if isinstance(outcome, Outcome):
@@ -66,8 +66,7 @@ class Runs:
     def release(self) -> None:
         """End all runs here, for other workers to resume."""
         for key in list(self._tasks):
-            self._released.add(key)
-            self._work.release(key)
+            self._let_go(key)
 
     def _beat_of(self, info: activity.Info) -> float:
         lease = info.heartbeat_timeout or timedelta(days=1)
@@ -87,7 +86,7 @@ class Runs:
     async def _result(self, spec: InvocationSpec, beat: float) -> Outcome | PostponedError | ApplicationError:
         """How the work has ended; meanwhile Temporal hears that this worker has it, and says if it is cancelled."""
         key = spec.key
-        task = self._tasks[key] = seam.spawn(_awaited(self._work, spec))
+        task = self._tasks[key] = seam.spawn(self._begun(spec))
         self.idle.clear()
         try:
             while not task.done():
@@ -95,23 +94,37 @@ class Runs:
                     activity.heartbeat()
                     await asyncio.wait((task,), timeout=beat)
                 except asyncio.CancelledError:
-                    self._stop(key, task)
+                    self._stop(key)
             result = _result_of(task)
+            is_released = key in self._released and (key in self._waiting or isinstance(result, PostponedError))
         finally:
             del self._tasks[key]
-            released = key in self._released
+            self._waiting.discard(key)
             self._released.discard(key)
             if not self._tasks:
                 self.idle.set()
-        if released and isinstance(result, PostponedError):
+        if is_released:
             return ApplicationError("released by its worker", type=RELEASED, next_retry_delay=timedelta(milliseconds=1))
         return result
 
-    def _stop(self, key: str, task: asyncio.Task[Outcome]) -> None:
+    async def _begun(self, spec: InvocationSpec) -> Outcome:
+        self._waiting.add(spec.key)
+        async with self._slots:
+            self._waiting.discard(spec.key)
+            return await self._work(spec)
+
+    def _stop(self, key: str) -> None:
         """End a run that is cancelled; one that another worker may have by now is released."""
         details = activity.cancellation_details()
         if details is not None and details.cancel_requested:
-            task.cancel()
+            self._tasks[key].cancel()
+        else:
+            self._let_go(key)
+
+    def _let_go(self, key: str) -> None:
+        self._released.add(key)
+        if key in self._waiting:
+            self._tasks[key].cancel()
         else:
             self._work.release(key)
 

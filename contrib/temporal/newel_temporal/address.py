@@ -55,12 +55,17 @@ class Address:
     @classmethod
     def of(cls, uri: str) -> Address:
         """The address of ``temporal://host:7233?namespace=default&lease=30``; ConfigurationError if it is not one."""
-        parts = urlsplit(uri)
-        if parts.scheme != "temporal" or not parts.hostname or parts.path.strip("/"):
+        try:
+            parts = urlsplit(uri)
+            is_one = parts.scheme == "temporal" and parts.hostname and not parts.path.strip("/")
+            port = parts.port or 7233
+        except ValueError:
+            is_one = False
+        if not is_one:
             raise ConfigurationError(f"this is not an address of Temporal: write {_FORM}")
         if parts.username or parts.password:
             raise ConfigurationError("Temporal takes no password: name an environment variable, api_key=VARIABLE")
-        values: dict[str, Any] = {"host": f"{parts.hostname}:{parts.port or 7233}"}
+        values: dict[str, Any] = {"host": f"{parts.hostname}:{port}"}
         known = {one.name: _READERS[str(one.type)] for one in fields(cls) if one.name != "host"}
         for name, text in parse_qsl(parts.query, keep_blank_values=True):
             if name not in known:

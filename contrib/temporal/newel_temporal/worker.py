@@ -65,7 +65,7 @@ class TemporalWorker(EngineWorker):
     @property
     def running(self) -> Sequence[str]:
         """The keys of the runs that it has now."""
-        return list(self._runs.tasks)
+        return self._runs.running
 
     async def start(self) -> None:
         """Begin to take runs; an error if Temporal does not answer."""

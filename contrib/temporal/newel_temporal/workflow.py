@@ -28,6 +28,8 @@ _WORKER_FOR_CLOSING = timedelta(seconds=1.5)
 #: A store that is away, or workers that die, are not asked more often than this.
 _FIRST_PAUSE = timedelta(seconds=0.5)
 _LONGEST_PAUSE = timedelta(seconds=60)
+#: The states in which a worker has left nothing open.
+_ENDS = ("ended", "failed", "cancelled")
 
 
 @workflow.defn(name=known.WORKFLOW)
@@ -66,7 +68,7 @@ class Run:
             answers = self._answers
             left = await self._handed_out()
             if self._cut:
-                return self._ended_early(left) if left.state != "cut" else await self._closed()
+                return self._ended_early(left) if left.state in _ENDS else await self._closed()
             if left.state not in ("paused", known.POSTPONED):
                 return left
             self._remember(left)
@@ -108,7 +110,7 @@ class Run:
     # --- workers ------------------------------------------------------------------------------------------------------
 
     async def _handed_out(self) -> Left:
-        """How a worker has left it; the state is "cut" if it was ended early and no worker had it then."""
+        """How a worker has left it; the state is "cut" if it was ended early and no worker says how."""
         order = self._order
         handle = workflow.start_activity(
             known.RUN,
@@ -134,7 +136,7 @@ class Run:
     async def _without_result(self, error: ActivityError) -> Left:
         """What is so after an activity that came to no result: nobody took it, or all its attempts failed."""
         cause = error.cause
-        if isinstance(cause, CancelledError):
+        if self._cut or isinstance(cause, CancelledError):
             return replace(self._left, state="cut")
         if isinstance(cause, ActivityTimeoutError) and cause.type == TimeoutType.SCHEDULE_TO_START:
             if await self._has_listener():

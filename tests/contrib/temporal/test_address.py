@@ -27,6 +27,8 @@ def test_an_address_says_where_temporal_is_and_how_its_runs_are_kept() -> None:
     [
         ("temporal://", "not an address"),
         ("temporal://h/path", "not an address"),
+        ("temporal://h:many", "not an address"),
+        ("temporal://[h", "not an address"),
         ("redis://h", "not an address"),
         ("temporal://u:secret@h", "no password"),
         ("temporal://h?leese=3", "'leese' is not a parameter"),

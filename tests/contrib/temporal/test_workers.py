@@ -58,6 +58,25 @@ def test_the_run_of_a_killed_worker_is_taken_over(server: Server, tmp_path: Path
     asyncio.run(main())
 
 
+def test_a_run_that_is_cancelled_while_its_worker_is_gone_is_closed_by_another(server: Server, tmp_path: Path) -> None:
+    uri, spec = server.uri(lease=3), a_spec()
+    (tmp_path / "hold-killed").touch()
+    worker = Process(uri, "killed", tmp_path, spec.queue)
+
+    async def main() -> None:
+        engine, work = server.engine(lease=3), Scripted(_endless)
+        await engine.submit(spec)
+        await until(engine, spec.key, RunState.RUNNING)
+        async with working(engine, work, spec, name="second"):
+            worker.end(signal.SIGKILL)
+            await engine.cancel(spec.key)
+            record = await until(engine, spec.key, *OVER)
+        assert (record.state, record.reason) == (RunState.CANCELLED, "cancelled")
+        assert work.cancelled == [spec.key]
+
+    asyncio.run(main())
+
+
 def test_a_drained_worker_releases_its_runs_at_once(server: Server, tmp_path: Path) -> None:
     """With a lease of an hour: no heartbeat that is missed helps."""
     uri, spec = server.uri(lease=3600), a_spec()
@@ -166,6 +185,11 @@ def _connections(port: int) -> int:
     own = {os.readlink(one) for one in Path("/proc/self/fd").iterdir() if one.exists() or one.is_symlink()}
     lines = [line.split() for line in Path("/proc/self/net/tcp").read_text().splitlines()]
     return sum(one[2].endswith(f":{port:04X}") and one[3] == "01" and f"socket:[{one[9]}]" in own for one in lines[1:])
+
+
+async def _endless(spec: InvocationSpec) -> Outcome:
+    await asyncio.sleep(10 * BOUND)
+    return ended()
 
 
 async def _at_once(spec: InvocationSpec) -> Outcome:
