@@ -17,10 +17,13 @@ from newel.engines.spec import InvocationSpec
 from newel.engines.versions import Version, version_of
 from newel.limits import NotAdmittedError, admitted
 from newel.questions.given_answers import open_in
+from newel.sessions.contract import SessionStore
 from newel.sessions.errors import StoreUnavailableError
 from newel.turns.pauses import pauses
-from newel.turns.resumption import has_ended
+from newel.turns.resumption import first_agent, has_ended
 from newel_kernel import (
+    Event,
+    EventActions,
     FencedError,
     Log,
     Message,
@@ -149,7 +152,7 @@ class _Run:
             async for _ in events:
                 pass
         await remove_message(self._runner, self._spec)
-        return self._left(entry)
+        return await self._left(entry)
 
     async def _session(self) -> Session:
         """The session, which no other process has."""
@@ -169,13 +172,20 @@ class _Run:
         mode = StreamingMode.SSE if spec.streaming else StreamingMode.NONE
         return RunConfig(streaming_mode=mode, custom_metadata=spec.custom_metadata)
 
-    def _left(self, entry: Entry) -> Outcome:
-        """How the run has left its session."""
+    async def _left(self, entry: Entry) -> Outcome:
+        """How the run has left its session. An agent that does not note its end has it noted: it is not run again."""
         ctx = entry.context
         assert ctx is not None, "the run has entered its session"
-        events = ctx.session.events
-        if has_ended(self._runner.agent, Log(events), ctx.invocation_id) or not pauses(ctx):
+        events, root = ctx.session.events, self._runner.agent
+        log, id_ = Log(events), ctx.invocation_id
+        if has_ended(root, log, id_):
             return Outcome(state=RunState.ENDED, events=len(events))
+        if not pauses(ctx):
+            first = first_agent(root, log, id_)
+            end = Event(invocation_id=id_, author=(first or root).name, actions=EventActions(end_of_agent=True))
+            if isinstance(store := self._runner.session_service, SessionStore):
+                await store.append_out_of_band(**self._where, event=end)
+            return Outcome(state=RunState.ENDED, events=await self._count())
         waits_for = tuple(one.id for one in open_in(events) if one.invocation_id == ctx.invocation_id)
         return Outcome(state=RunState.PAUSED, events=len(events), waits_for=waits_for)
 

@@ -50,7 +50,7 @@ def enter(context: KernelInvocationContext, turn: Turn, invocation_id: str | Non
     if invocation_id is None:
         return
     ctx.invocation_id = invocation_id
-    first = _first_agent(root, turn.log, invocation_id)
+    first = first_agent(root, turn.log, invocation_id)
     if first is None:
         raise ConfigurationError(
             f"the session {brief(ctx.session.id)!r} has no invocation {brief(invocation_id)!r} to resume"
@@ -112,12 +112,12 @@ def continued(root: BaseAgent, turn: Turn, resumable: bool) -> str | None:
 
 def has_ended(root: BaseAgent, log: Log, invocation_id: str) -> bool:
     """Whether the log says that the agent with which the invocation began has ended."""
-    first = _first_agent(root, log, invocation_id)
+    first = first_agent(root, log, invocation_id)
     own = (e for e in log.standing() if e.invocation_id == invocation_id and first and e.author == first.name)
     return any(one.actions.end_of_agent for one in own)
 
 
-def _first_agent(root: BaseAgent, log: Log, invocation_id: str) -> BaseAgent | None:
+def first_agent(root: BaseAgent, log: Log, invocation_id: str) -> BaseAgent | None:
     """The agent with which the invocation began, or None if the log does not have it."""
     begin = log.beginning(invocation_id)
     return None if begin is None else choose_agent(root, Log(log.events[: begin + 1]))

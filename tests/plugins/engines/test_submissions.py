@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
 
-from newel.agents import LlmAgent
+from newel import Workflow
+from newel.agents import BaseAgent, InvocationContext, LlmAgent
 from newel.apps import App
 from newel.artifacts import InMemoryArtifactService
-from newel.engines import AgentWork, InlineEngine, InvocationSpec, RunFailedError, SpecRefusedError
+from newel.engines import AgentWork, InlineEngine, InvocationSpec, RunFailedError, RunState, SpecRefusedError
 from newel.questions.given_answers import usable
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
 from newel.tools import FunctionTool
 from newel_compose import compose
-from newel_kernel import ConfigurationError, SessionNotFoundError
+from newel_kernel import ConfigurationError, Event, SessionNotFoundError
 from newel_types import FunctionCall
 
 WHERE: dict[str, Any] = {"user_id": "u", "session_id": "s"}
@@ -208,5 +210,51 @@ def test_a_session_that_has_a_run_is_waited_for() -> None:
         assert [one and one.text for one in answers] == ["first", "second"]
         assert (await second.record()).attempts == 1
         await worker.drain(0)
+
+    asyncio.run(main())
+
+
+class Own(BaseAgent):
+    """An agent that notes nothing of its own."""
+
+    runs: int = 0
+
+    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        self.runs += 1
+        yield Event(invocation_id=ctx.invocation_id, author=self.name, message="done")
+
+
+def test_a_run_that_has_ended_is_not_run_again() -> None:
+    async def main() -> None:
+        agent = Own(name="own")
+        store = InMemorySessionService()
+        await store.create_session(app_name="shop", **WHERE)
+        work = AgentWork([Runner(app_name="shop", agent=agent, session_service=store)])
+        spec = InvocationSpec(app_name="shop", **WHERE, message={"parts": [{"text": "hi"}]})
+        first = await work(spec)
+        assert (await work(spec), first.state, agent.runs) == (first, RunState.ENDED, 1)
+
+    asyncio.run(main())
+
+
+def test_a_graph_waits_for_the_users_next_message() -> None:
+    async def main() -> None:
+        steps = ["Your name?", [FunctionCall(name="finish_task", args={"result": "Ada"})]]
+        ask = LlmAgent(name="ask", mode="task", model=ScriptedModel(steps))
+
+        def greet(node_input: Any) -> str:
+            return f"Hello, {node_input['result']}"
+
+        graph = Workflow(name="flow", edges=[("START", ask, greet)])
+        given: dict[str, Any] = {"session_service": InMemorySessionService(), "auto_create_session": True}
+        async with Runner(app_name="shop", node=graph, **given) as runner:
+            run = await runner.submit(**WHERE, new_message="hi")
+            await run.wait()
+            assert (await run.record()).state is RunState.PAUSED
+            await runner.engine.signal(run.key)  # nobody has said anything: it waits again
+            answered = await runner.submit(**WHERE, new_message="Ada")
+            answer = await answered.wait()
+            assert answer is not None
+            assert (answered.invocation_id, answer.output) == (run.invocation_id, "Hello, Ada")
 
     asyncio.run(main())
