@@ -12,6 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from newel.sessions import StoreUnavailableError
 from newel.sessions.stored import clockwork
 from newel_dbos import shifts
+from newel_dbos.book import WORKFLOW
 
 if TYPE_CHECKING:
     from newel_dbos.hub import Hub
@@ -129,7 +130,8 @@ class Watch:
 
     def _claimed(self, executor: str) -> set[tuple[str, int]]:
         """What DBOS has claimed for a process, with a workflow that is not over."""
-        workflows = self._hub.book.client.list_workflows(executor_id=executor, status="PENDING", load_output=False)
+        client = self._hub.book.client
+        workflows = client.list_workflows(name=WORKFLOW, executor_id=executor, status="PENDING", load_output=False)
         inputs = [workflow.input["args"] for workflow in workflows if workflow.input is not None]
         return {(str(key), int(stretch)) for key, stretch, _ in inputs}
 
