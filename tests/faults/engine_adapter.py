@@ -276,7 +276,7 @@ def _judged(one: Case, log: Row, acked: list[str], row: Row) -> list[str]:
 def _uri(database: str) -> str:
     if ENGINE == "dbos":
         return f"dbos://postgres@127.0.0.1/{database}?poll=0.2&heartbeat={LEASE:g}"
-    return f"temporal://127.0.0.1:{_temporal()}"
+    return f"temporal://127.0.0.1:{_temporal()}?lease={LEASE:g}&beat={LEASE / 3:g}"
 
 
 _servers: list[int] = []
