@@ -91,8 +91,8 @@ class Runs:
         try:
             while not task.done():
                 try:
-                    activity.heartbeat()
                     await asyncio.wait((task,), timeout=beat)
+                    activity.heartbeat()
                 except asyncio.CancelledError:
                     self._stop(key)
             result = _result_of(task)

@@ -85,31 +85,6 @@ def test_why_a_postponed_run_waits(server: Server) -> None:
     asyncio.run(main())
 
 
-def test_what_makes_an_attempt_worth_repeating_is_repeated_and_a_failed_agent_is_not(server: Server) -> None:
-    async def main() -> None:
-        engine, spec = server.engine(), a_spec(invocation_id="store")
-        agent = spec.model_copy(update={"invocation_id": "agent"})
-
-        async def script(spec: InvocationSpec) -> Outcome:
-            if spec.invocation_id == "agent":
-                return Outcome(state=RunState.FAILED, events=4, error="ZeroDivisionError")
-            if sum(one.key == spec.key for one in work.begun) < 2:
-                raise ConnectionError("the store is away")
-            return ended()
-
-        work = Scripted(script)
-        async with working(engine, work, spec):
-            await engine.submit(spec)
-            await engine.submit(agent)
-            repeated = await until(engine, spec.key, *OVER)
-            failed = await until(engine, agent.key, *OVER)
-        assert (repeated.state, repeated.attempts) == (RunState.ENDED, 2)
-        assert (failed.state, failed.attempts) == (RunState.FAILED, 1)
-        assert failed.outcome == Outcome(state=RunState.FAILED, events=4, error="ZeroDivisionError")
-
-    asyncio.run(main())
-
-
 def test_a_run_that_comes_to_no_outcome_fails_at_last_and_can_be_retried(server: Server) -> None:
     async def main() -> None:
         engine, spec = server.engine(attempts=2), a_spec()

@@ -39,25 +39,6 @@ class Process:
         self._process.wait(BOUND)
 
 
-def test_the_run_of_a_killed_worker_is_taken_over(server: Server, tmp_path: Path) -> None:
-    uri, spec = server.uri(lease=3), a_spec()
-    (tmp_path / "hold-killed").touch()
-    worker = Process(uri, "killed", tmp_path, spec.queue)
-
-    async def main() -> None:
-        engine, work = server.engine(lease=3), Scripted(_at_once)
-        await engine.submit(spec)
-        record = await until(engine, spec.key, RunState.RUNNING)
-        assert record.worker == "killed"
-        async with working(engine, work, spec, name="second"):
-            worker.end(signal.SIGKILL)
-            record = await until(engine, spec.key, *OVER)
-        assert (record.state, record.attempts, record.worker) == (RunState.ENDED, 2, "second")
-        assert work.begun == [spec]
-
-    asyncio.run(main())
-
-
 def test_a_run_that_is_cancelled_while_its_worker_is_gone_is_closed_by_another(server: Server, tmp_path: Path) -> None:
     uri, spec = server.uri(lease=3), a_spec()
     (tmp_path / "hold-killed").touch()
