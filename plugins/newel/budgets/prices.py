@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from newel.budgets.estimates import Experience, most_of_media
 from newel.budgets.settings import ModelPrice, Settings
 from newel.contexts.limits import SCALE, Unit
+from newel.contexts.usages import noted_cost
 from newel.models.capabilities import fact_of
-from newel.models.policies.model_costs import cost_of, noted_cost
+from newel.models.policies.model_costs import cost_of
 from newel.models.token_estimates import tokens_of_content, tokens_of_text
 from newel_kernel import ConfigurationError, LlmRequest
 from newel_types import GenerateContentResponseUsageMetadata as Usage

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from newel.models.policies.model_costs import noted_cost
+from newel.contexts.usages import noted_cost
 from newel_kernel import Event
 
 

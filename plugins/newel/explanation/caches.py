@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from newel.contexts.usages import answers_of, noted_cost
 from newel.explanation.explanation import Explanation
 from newel.flows.context_budget.edits import Target, edits_of
-from newel.models.policies.model_costs import cost_of, noted_cost, token_price
+from newel.models.policies.model_costs import cost_of, token_price
 from newel_kernel import Event
 from newel_types import GenerateContentResponseUsageMetadata, deferred
 
@@ -122,13 +123,6 @@ def cache_reports(events: Sequence[Event], explanations: Sequence[Explanation] =
     for report in reports.values():
         _explain(report, explanations)
     return list(reports.values())
-
-
-def answers_of(events: Sequence[Event]) -> Iterator[tuple[int, GenerateContentResponseUsageMetadata]]:
-    """The places of the whole answers of models that say what they used, and what they say."""
-    for position, event in enumerate(events):
-        if event.usage_metadata is not None and not event.partial and event.author != "user":
-            yield position, event.usage_metadata
 
 
 def _sum(amounts: Iterable[float | None]) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from newel.models.policies.model_costs import noted_cost
+from newel.contexts.usages import noted_cost
 from newel.server.places import Owner
 from newel.sessions.contract import SearchableSessions
 from newel_kernel import BaseSessionService, Event, Session

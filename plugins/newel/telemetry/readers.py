@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from newel.models.policies.model_costs import noted_cost
+from newel.contexts.usages import noted_cost
 from newel_kernel import Json
 
 #: The kinds of tokens, as `attributes.tokens` has them, by the names that services read.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from newel.explanation.caches import answers_of
+from newel.contexts.usages import answers_of
 from newel_kernel import BaseSessionService, Event, Json, SessionNotFoundError, brief
 from newel_types import CacheMetadata
 

@@ -9,14 +9,13 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
+from newel.contexts.usages import COST, noted_cost
 from newel.models.kinds import Attempt, ModelPolicy
 from newel_kernel import LlmResponse, hookimpl
 from newel_types import GenerateContentResponseUsageMetadata
 
 logger = logging.getLogger(__name__)
 
-#: The field of the usage that holds the cost: US dollars.
-COST = "cost"
 #: newel's providers -> those of genai-prices, if the names differ.
 _PROVIDERS = {"gemini": "google", "openai-responses": "openai"}
 
@@ -40,12 +39,6 @@ def cost_of(provider: str, model: str, usage: GenerateContentResponseUsageMetada
     except (LookupError, ValueError):  # a model of the user's own, or counts that do not fit together
         return None
     return total
-
-
-def noted_cost(usage: GenerateContentResponseUsageMetadata | None) -> float | None:
-    """What a stored usage says that its call cost, in US dollars; None: it says nothing."""
-    noted = (usage.model_extra or {}).get(COST) if usage is not None else None
-    return noted if isinstance(noted, int | float) else None
 
 
 def price_of(provider: str, model: str) -> str | None:

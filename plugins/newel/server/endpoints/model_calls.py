@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from newel.contexts.usages import noted_cost
 from newel.explanation.recorder import Answer, Recording
 from newel.explanation.replay import Edit, MessageEdit, Replay, replay_of
-from newel.models.policies.model_costs import noted_cost
 from newel.server.calls import Call, endpoint
 from newel.server.endpoints.sessions import Body, place
 from newel.server.refusals import Refusal, logged

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from newel.contexts.usages import noted_cost
 from newel.evaluation.constants import SESSION_PREFIX
-from newel.models.policies.model_costs import noted_cost
 from newel.questions.question import open_questions
 from newel.server.calls import Call, endpoint
 from newel.server.endpoints.sessions import Body, owner

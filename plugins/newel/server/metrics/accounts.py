@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from newel.contexts.usages import noted_cost
 from newel.models.kinds import model_of
-from newel.models.policies.model_costs import cost_of, noted_cost
+from newel.models.policies.model_costs import cost_of
 from newel.questions.question import open_questions
 from newel.server.metrics.process import METRICS
 from newel.tools.agent_calls import DEPTH

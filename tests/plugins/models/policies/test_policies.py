@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from newel.agents import LlmAgent, RunConfig, StreamingMode
+from newel.contexts.usages import COST
 from newel.models import LlmRequest, LlmResponse
 from newel.models.kinds import ModelPolicy, ModelProvider
 from newel.models.policies import model_retries
 from newel.models.policies.chain import policed
-from newel.models.policies.model_costs import COST
 from newel.models.policies.model_retries import Schedule, Settings
 from newel.models.policies.model_traffic import Bounds, Gate
 from newel.models.remote import RemoteLlm
