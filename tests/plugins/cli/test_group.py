@@ -64,14 +64,14 @@ def test_an_unknown_command(project: Any) -> None:
     assert project.refused("runn") == "unknown command 'runn'; did you mean 'run'?"
     known = (
         "api_server, artifacts, budgets, cache, chain, chat, completion, doctor, eval, eval_set, explain, graph, keys, "
-        "lock, mcp, models, new, optimize, plugins, run, schema"
+        "lock, mcp, models, new, optimize, plugins, run, runs, schema"
     )
     hint = "it comes with newel-testkit: `pip install newel-testkit`"
     assert project.refused("fake-server").startswith(f"unknown command 'fake-server'; {hint}")
     hint = "it comes with newel-adk: `pip install newel-adk`"
     assert project.refused("sessions", "import-adk").startswith(f"unknown command 'sessions import-adk'; {hint}")
     assert project.refused("sessions", "shw") == "unknown command 'sessions shw'; did you mean 'show'?"
-    assert project.refused("zzz") == f"unknown command 'zzz' (there are: {known}, sessions, talk, web)"
+    assert project.refused("zzz") == f"unknown command 'zzz' (there are: {known}, sessions, submit, talk, web, worker)"
 
 
 BROKEN = {

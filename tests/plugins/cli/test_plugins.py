@@ -94,7 +94,7 @@ def test_why_a_plugin_is_in(project: Any) -> None:
 def test_why_in_words(project: Any, terminal: None) -> None:
     shown = project.newel("plugins", "why", "basic").stdout
     assert "enabled: named by the distribution" in shown
-    assert "request_chain: 'basic' is at place 1 of 16, before 'auth' (placed by: distribution)" in shown
+    assert "request_chain: 'basic' is at place 1 of 17, before 'auth' (placed by: distribution)" in shown
 
 
 def test_the_chain_of_an_agent(project: Any) -> None:

@@ -108,7 +108,7 @@ CHANGES: dict[str, dict[str, list[str]]] = {
 
 
 #: They need another model, or an answer that fits the schema.
-_OTHERS = {"interactions", "output_schema"}
+_OTHERS = {"cache_keys", "interactions", "output_schema"}
 OWN = [step.name for step in compose("standard").request_chain if step.name not in _OTHERS]
 
 
