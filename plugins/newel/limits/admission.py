@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
+from newel.limits.exits import Exits
 from newel.limits.gates import Gates, Turn, Waiting, gate_id
 from newel.limits.holding import holding, left
 from newel.limits.places import gates_of
@@ -17,10 +18,11 @@ from newel_kernel import NewelError, brief, seam
 if TYPE_CHECKING:
     from newel_kernel import BaseSessionService, Chains
 
-#: How soon and how late a run that waits is asked for again.
-_WAITING = Waiting(0.25, 10.0)
-#: A run is next soon if it would ask again in so many seconds: it waits in its worker for a moment, and asks so often.
-_SOON, _MOMENT, _PAUSE = 0.5, 1.0, 0.15
+#: How soon and how late a run that waits is asked for again. Those that are next soon wait in their worker.
+_WAITING = Waiting(0.6, 10.0, soon=1.0)
+#: For how long they do, and how often they ask: runs that leave in other processes wake nobody here.
+_MOMENT, _PAUSE = 2.0, 0.15
+_exits = Exits()
 #: Whose run it is; empty: nobody's.
 _tenant: ContextVar[str] = ContextVar("newel_tenant", default="")
 
@@ -61,8 +63,11 @@ async def admitted(
                 f"tenant {brief(tenant)!r} has its {bounds.concurrency} runs; this is number {turn.ahead} of the line",
                 turn.seconds,
             )
-        async with holding(gates, gate, ticket, lease, lost):
-            yield
+        try:
+            async with holding(gates, gate, ticket, lease, lost):
+                yield
+        finally:
+            _exits.left(gate)
     finally:
         _tenant.reset(token)
 
@@ -70,10 +75,15 @@ async def admitted(
 async def _entered(gates: Gates, gate: str, ticket: str, limit: int, lease: float) -> Turn:
     """Go in, or learn when to ask again. The next ones wait here for a moment, if those inside are soon out."""
     ends = seam.monotonic() + _MOMENT
-    while not (turn := await gates.enter(gate, ticket, limit, lease, _WAITING)).held:
-        if turn.ahead > limit or turn.seconds > _SOON:
-            break
-        if seam.monotonic() > ends:  # in vain: the worker does others for at least as long as all next ones wait
-            return turn._replace(seconds=max(turn.seconds, 2 * limit * _MOMENT))
-        await asyncio.sleep(_PAUSE)
+    with _exits.watched(gate) as exit_:
+        turn = await gates.enter(gate, ticket, limit, lease, _WAITING)
+        while not (turn.held or turn.away):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_PAUSE):
+                    await exit_.wait()
+            exit_.clear()
+            waiting = _WAITING
+            if seam.monotonic() > ends:  # in vain: the worker does others for at least as long as all next ones wait
+                waiting = Waiting(2 * limit * _MOMENT, 2 * limit * _MOMENT + _WAITING.most, soon=0.0)
+            turn = await gates.enter(gate, ticket, limit, lease, waiting)
     return turn

@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
-from newel.limits.gates import FORGOTTEN, GRACE, Turn, Waiting, new_average, seconds_to_wait
+from newel.limits.gates import FORGOTTEN, GRACE, Turn, Waiting, new_average, turn_of
 from newel.sessions.in_memory_session_service import InMemorySessionService
 from newel.sessions.stored import clockwork
 from newel_kernel import BaseSessionService
@@ -18,6 +18,7 @@ class _Ticket:
     lapses: float
     #: Since when it is in; None: it waits.
     since: float | None = None
+    away: bool = False
 
 
 @dataclass(slots=True)
@@ -50,15 +51,16 @@ class MemoryGates:
             if (own := one.tickets.get(ticket)) is None:
                 own = one.tickets[ticket] = _Ticket(one.next, now)
                 one.next += 1
-            held = sum(other.since is not None for other in one.tickets.values() if other is not own)
+            since = [other.since for other in one.tickets.values() if other.since is not None and other is not own]
             before = (other for other in one.tickets.values() if other.since is None and other.number < own.number)
-            ahead = held + sum(other.lapses > now for other in before)
-            if own.since is not None or ahead < limit:
+            waits = [other.away for other in before if other.lapses > now]
+            line, present = len(since) + len(waits), len(since) + waits.count(False)
+            if own.since is not None or present < limit:
                 own.since, own.lapses = own.since or now, now + lease
                 return Turn(True)
-            seconds = seconds_to_wait(ahead - limit, limit, one.average, waiting)
-            own.lapses = now + seconds + GRACE
-            return Turn(False, ahead - limit + 1, seconds)
+            turn = turn_of(line, present, limit, one.average, waiting, now - max(since, default=now))
+            own.lapses, own.away = now + turn.seconds + GRACE, turn.away
+            return turn
 
     async def renew(self, gate: str, ticket: str, lease: float) -> bool:
         """See `Gates`."""

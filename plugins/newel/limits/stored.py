@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 from weakref import WeakKeyDictionary, WeakSet
 
-from newel.limits.gates import FORGOTTEN, GRACE, Turn, Waiting, new_average, seconds_to_wait
+from newel.limits.gates import FORGOTTEN, GRACE, Turn, Waiting, new_average, turn_of
 from newel.sessions.stored.rows import Key
 from newel.sessions.stored.service import StoredSessionService
 from newel.sessions.stored.statements import Statements
@@ -15,6 +15,8 @@ from newel_kernel import BaseSessionService
 
 #: The advisory lock by which processes take turns to make the tables in PostgreSQL.
 _TABLES_LOCK = 0x6E65776C69
+#: In the column `held`: it waits at the gate, is in, or is away.
+_WAITS, _IN, _AWAY = 0, 1, 2
 #: Made with the first limit, so that a store without limits has no table more. Averages are milliseconds.
 _TABLES = (
     """CREATE TABLE IF NOT EXISTS {gates} (
@@ -46,14 +48,20 @@ class _Statements:
         self.pace = f"UPDATE {gates} SET free = {sql.later(2)} WHERE id = ?1"
         self.count = f"UPDATE {gates} SET following = following + 1 WHERE id = ?1"
         self.measure = f"UPDATE {gates} SET average = ?2 WHERE id = ?1"
-        forgotten = f"held = 0 AND {until['lapses']} < -{FORGOTTEN:g}"
-        self.clear = f"DELETE FROM {tickets} WHERE gate = ?1 AND (held = 1 AND {over} OR {forgotten})"
+        forgotten = f"held <> {_IN} AND {until['lapses']} < -{FORGOTTEN:g}"
+        self.clear = f"DELETE FROM {tickets} WHERE gate = ?1 AND (held = {_IN} AND {over} OR {forgotten})"
         self.found = f"SELECT number, held, {until['since']} FROM {tickets} WHERE {own}"
         self.add = (
             f"INSERT INTO {tickets} (gate, ticket, number, since, lapses) VALUES (?1, ?2, ?3, {now}, {sql.later(4)})"
         )
-        self.ahead = f"SELECT count(*) FROM {tickets} WHERE gate = ?1 AND (held = 1 OR number < ?2 AND NOT ({over}))"
-        self.hold = f"UPDATE {tickets} SET held = 1, since = {now}, lapses = {sql.later(3)} WHERE {own}"
+        self.ahead = (
+            f"SELECT count(*), count(CASE WHEN held <> {_AWAY} THEN 1 END), "
+            f"max(CASE WHEN held = {_IN} THEN {until['since']} END) FROM {tickets} "
+            f"WHERE gate = ?1 AND (held = {_IN} OR number < ?2 AND NOT ({over}))"
+        )
+        self.hold = f"UPDATE {tickets} SET held = {_IN}, since = {now}, lapses = {sql.later(3)} WHERE {own}"
+        self.wait = f"UPDATE {tickets} SET held = {_WAITS}, lapses = {sql.later(3)} WHERE {own}"
+        self.go_away = f"UPDATE {tickets} SET held = {_AWAY}, lapses = {sql.later(3)} WHERE {own}"
         self.keep = f"UPDATE {tickets} SET lapses = {sql.later(3)} WHERE {own}"
         self.end = f"DELETE FROM {tickets} WHERE {own}"
 
@@ -96,20 +104,20 @@ class _Enter(_OfGate):
         ((following, average),) = (yield Query(own.lock, (gate,))).rows
         yield Query(own.clear, (gate,))
         rows = (yield Query(own.found, (gate, ticket))).rows
-        if rows and rows[0][1]:
+        if rows and rows[0][1] == _IN:
             yield Query(own.keep, (gate, ticket, self.lease))
             return Turn(True)
         number = rows[0][0] if rows else following
         if not rows:
             yield Query(own.add, (gate, ticket, number, 0.0))
             yield Query(own.count, (gate,))
-        ((ahead,),) = (yield Query(own.ahead, (gate, number))).rows
-        if ahead < self.limit:
+        ((line, present, youngest),) = (yield Query(own.ahead, (gate, number))).rows
+        if present < self.limit:
             yield Query(own.hold, (gate, ticket, self.lease))
             return Turn(True)
-        seconds = seconds_to_wait(ahead - self.limit, self.limit, average / 1_000, self.waiting)
-        yield Query(own.keep, (gate, ticket, seconds + GRACE))
-        return Turn(False, ahead - self.limit + 1, seconds)
+        turn = turn_of(line, present, self.limit, average / 1_000, self.waiting, -float(youngest or 0))
+        yield Query(own.go_away if turn.away else own.wait, (gate, ticket, turn.seconds + GRACE))
+        return turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +132,7 @@ class _Renew(_OfGate):
         yield Query(own.lock, (gate,))
         yield Query(own.clear, (gate,))
         rows = (yield Query(own.found, (gate, ticket))).rows
-        if not rows or not rows[0][1]:
+        if not rows or rows[0][1] != _IN:
             return False
         yield Query(own.keep, (gate, ticket, self.lease))
         return True
@@ -140,7 +148,7 @@ class _Leave(_OfGate):
         ticket = sql.dialect.stored(self.ticket)
         gates = (yield Query(own.lock, (gate,))).rows
         rows = (yield Query(own.found, (gate, ticket))).rows
-        if rows and rows[0][1]:
+        if rows and rows[0][1] == _IN:
             average = new_average(gates[0][1] / 1_000, max(-rows[0][2], 0.0))
             yield Query(own.measure, (gate, max(round(average * 1_000), 1)))
         yield Query(own.end, (gate, ticket))

@@ -7,18 +7,22 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import Any
 
 import pytest
 
 from newel.limits import Gates, Waiting, gates_of
-from newel.limits.gates import gate_id, seconds_to_wait
+from newel.limits.gates import Turn, gate_id, turn_of
+from newel.limits.memory import MemoryGates
+from newel.sessions.stored import clockwork
 from newel_kernel import BaseSessionService
 
 Make = Callable[[], BaseSessionService]
 GATE = gate_id("tenant", "t")
 LONG = 3_600.0
 SOON = Waiting(0.0, 0.01)
+AWAY = Waiting(0.6, 10.0, soon=1.0)
 
 
 def checked(make: Make, check: Callable[[Gates], Awaitable[None]]) -> None:
@@ -150,9 +154,85 @@ def test_calls_begin_one_after_the_other_at_the_rate(make_sessions: Make) -> Non
     checked(make_sessions, check)
 
 
+def test_one_that_is_away_keeps_no_place_free_and_is_first_when_it_is_back(make_sessions: Make) -> None:
+    async def check(gates: Gates) -> None:
+        async def ask(visitor: str) -> Turn:
+            return await gates.enter(GATE, visitor, 1, LONG, AWAY)
+
+        assert (await ask("first")).held
+        turns = [await ask(name) for name in ("next", "second", "third")]
+        assert [(turn.ahead, turn.away) for turn in turns] == [(1, False), (2, True), (3, True)]
+        await gates.leave(GATE, "first")
+        assert (await ask("next")).held
+        await gates.leave(GATE, "next")
+        assert (await ask("third")).held, "the place does not wait for the second"
+        assert not (await ask("fourth")).away
+        assert not (await ask("second")).away
+        assert (await ask("fourth")).away, "the second is before it"
+        await gates.leave(GATE, "third")
+        assert (await ask("second")).held
+
+    checked(make_sessions, check)
+
+
 def test_who_is_far_behind_asks_seldom() -> None:
     waiting = Waiting(0.25, 10.0)
-    waits = [seconds_to_wait(ahead, 2, 1.0, waiting) for ahead in (0, 3, 10, 1_000)]
+    waits = [turn_of(line, line, 2, 1.0, waiting).seconds for line in (2, 5, 12, 1_000)]
     assert waits == [0.25, 1.0, 2.75, 10.0]
-    assert seconds_to_wait(1_000, 2, 0.0, waiting) == 10.0  # none has left yet
+    assert turn_of(1_000, 4, 2, 0.0, AWAY).seconds == 10.0  # none has left yet
+    assert turn_of(1_000, 2, 2, 1.0, AWAY) == (False, 999, 0.5, False)
+    assert turn_of(1_001, 4, 2, 1.0, AWAY) == (False, 1_000, 100.1, True)
+    assert turn_of(1_000, 2, 2, 0.1, AWAY, youngest=3.0).away, "those inside stay longer than others did"
     assert len(gate_id("model", "m" * 4_000)) < 150
+
+
+def test_a_long_line_drains_as_fast_as_the_limit_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """300 runs of half a second, two at a time, behind an engine that brings each back a while too late."""
+    drained = Drain(monkeypatch, seed=7).seconds(300, limit=2, takes=lambda _: 0.5)
+    assert drained < 1.3 * 75
+    chance = random.Random(1)
+    lengths = [chance.choice((0.1, 0.1, 0.5, 3.0)) for _ in range(300)]
+    drain = Drain(monkeypatch, seed=8)
+    assert drain.seconds(300, limit=3, takes=lengths.__getitem__) < 1.3 * sum(lengths) / 3
+    assert drain.asked < 12 * 300, "an engine that brings them back has little to do"
+
+
+class Drain:
+    """A line at a gate in time that only this test moves."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+        self._now = 0.0
+        self._chance = random.Random(seed)
+        self._gates = MemoryGates()
+        #: How often an engine brought one.
+        self.asked = 0
+        monkeypatch.setattr(clockwork, "elapsed", lambda: self._now)
+
+    def seconds(self, runs: int, limit: int, takes: Callable[[int], float]) -> float:
+        """How long the runs take."""
+        return asyncio.run(self._drained(runs, limit, takes))
+
+    async def _drained(self, runs: int, limit: int, takes: Callable[[int], float]) -> float:
+        # What comes next: a run asks, or (True) leaves; most engines hand out a few in a second.
+        coming = [(number / 50, number, False) for number in range(runs)]
+        at_gate: set[int] = set()
+        inside = 0
+        while coming:
+            self._now, run, leaves = heappop(coming)
+            if leaves:
+                inside -= 1
+                await self._gates.leave(GATE, str(run))
+                continue
+            self.asked += run not in at_gate
+            turn = await self._gates.enter(GATE, str(run), limit, LONG, AWAY)
+            at_gate.discard(run)
+            if turn.held:
+                inside += 1
+                assert inside <= limit
+                heappush(coming, (self._now + takes(run), run, True))
+            elif turn.away:
+                heappush(coming, (self._now + turn.seconds + self._chance.uniform(0.2, 1.2), run, False))
+            else:
+                at_gate.add(run)
+                heappush(coming, (self._now + 0.05, run, False))
+        return self._now
