@@ -2,7 +2,9 @@
 
 ``python -m tests.benchmarks.dbos_runs overhead`` submits 50 runs each, in turn, to the engine and to DBOS alone (an
 empty workflow), and prints the medians from submission to start and to the recorded end. ``idle`` prints what a worker
-without work takes. ``kills [RUNS]`` has 4 workers do RUNS (500) runs while one of them is killed every 3 s.
+without work takes. ``follow [POLL]`` submits 50 runs of an agent, in turn with empty workflows of DBOS alone, and
+prints the medians from submission to the first event at a follower, and to the start of the workflow. ``kills [RUNS]``
+has 4 workers do RUNS (500) runs while one of them is killed every 3 s.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ import random
 import sys
 import time
 from collections import Counter
-from contextlib import ExitStack
+from collections.abc import AsyncGenerator
+from contextlib import ExitStack, aclosing
 from statistics import median
 
 import psycopg
@@ -21,10 +24,17 @@ from dbos import DBOS, DBOSClient
 from tests.contrib.dbos.test_dbos_processes import Workers
 from tests.contrib.dbos.working import spec_of
 
-from newel.engines import InvocationSpec, Outcome, RunState, queue_name
+from newel.agents import LlmAgent
+from newel.apps import App
+from newel.engines import AgentWork, InvocationSpec, Outcome, RunState, queue_name
+from newel.models import BaseLlm
+from newel.runners import Runner
 from newel_dbos import DbosEngine
 from newel_dbos.book import APPLICATION, VERSION
 from newel_dbos.hub import Hub
+from newel_kernel import LlmRequest, LlmResponse
+from newel_postgres import PostgresSessionService
+from newel_types import Content, Part
 
 HOST = os.environ.get("PGHOST", "127.0.0.1")
 NAME = "newel_dbos_runs"
@@ -111,6 +121,52 @@ async def overhead(poll: float) -> None:
     client.destroy()
 
 
+class _Ready(BaseLlm):
+    """Answers at once."""
+
+    model: str = "ready"
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        yield LlmResponse(content=Content(role="model", parts=[Part(text="done")]))
+
+
+async def follow(poll: float) -> None:
+    """Medians over 50 of each: a follower in the submitter, the worker in the same process, all through PostgreSQL."""
+    engine = DbosEngine(_uri(poll=poll))
+    store = PostgresSessionService(f"postgresql://postgres@{HOST}/{NAME}")
+    app = App(name="measured", root_agent=LlmAgent(name="clerk", model=_Ready()))
+    runner = Runner(app=app, session_service=store, engine=engine, auto_create_session=True)
+    work = AgentWork([runner])
+    worker = engine.worker(work, [*work.queues, ALONE])
+    await worker.start()
+    hub = Hub.current
+    assert hub is not None
+    client = DBOSClient(
+        system_database_engine=hub.book.engine, dbos_system_schema="newel_dbos", application_name=APPLICATION
+    )
+    seconds: dict[str, list[float]] = {"first event": [], "next event": [], "DBOS alone": []}
+    for number in range(52):
+        await asyncio.sleep(random.random() * poll)  # at any time between two polls
+        began = time.perf_counter()
+        run = await runner.submit(user_id="ada", session_id=f"s-{number}", new_message="tea")
+        async with aclosing(run.follow()) as events:
+            async for _ in events:
+                seconds["first event" if len(seconds["first event"]) == number else "next event"].append(
+                    time.perf_counter() - began
+                )
+        await asyncio.sleep(random.random() * poll)
+        seconds["DBOS alone"].append((await _of_dbos(client, number))[0])
+    for name, values in seconds.items():
+        print(f"{name:12} p50 {median(values[2:]) * 1000:7.1f} ms")
+    await worker.drain(0)
+    await runner.close()
+    await engine.close()
+    await store.close()
+    client.destroy()
+
+
 async def idle() -> None:
     """CPU and connections of a worker without work, over 30 s."""
     engine = DbosEngine(_uri())
@@ -167,6 +223,8 @@ def main() -> None:
     command, *rest = sys.argv[1:]
     if command == "overhead":
         asyncio.run(overhead(float(rest[0]) if rest else 1.0))
+    elif command == "follow":
+        asyncio.run(follow(float(rest[0]) if rest else 1.0))
     elif command == "idle":
         asyncio.run(idle())
     else:

@@ -14,7 +14,8 @@ from newel_kernel import BaseSessionService, Event
 #: An event, and how many events the session had with it.
 Numbered = tuple[int, Event]
 #: How long nobody looks at the log after nothing came: at first, at most, and how much longer each time.
-_FIRST_PAUSE, _LONGEST_PAUSE, _GROWTH = 0.02, 0.5, 1.5
+#: Looking adds about a twelfth to the time that a first event takes anyway.
+_FIRST_PAUSE, _LONGEST_PAUSE, _GROWTH = 0.02, 0.5, 1.15
 
 
 async def follow(
