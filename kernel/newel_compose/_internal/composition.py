@@ -56,12 +56,14 @@ class Composition(Chains):
         scheme = address.partition(":")[0]
         if scheme in self.registry.owned(kind):
             return self._open(kind, scheme, address)
+        noun = kind.noun or f"{kind.service} store"
         if package := kind.packages.get(scheme):
-            store = f"the {kind.service} store {without_password(address)!r}"
-            raise FeatureUnavailableError(f"{store} needs the package {package}: pip install {package}")
+            raise FeatureUnavailableError(
+                f"the {noun} {without_password(address)!r} needs the package {package}: pip install {package}"
+            )
         hint = "" if ":" in address else "; write it as a URI, such as sqlite:///sessions.db"
         raise FeatureUnavailableError(
-            f"no plugin provides a {kind.service} store for {without_password(address)!r}"
+            f"no plugin provides {'an' if noun[0] in 'aeiou' else 'a'} {noun} for {without_password(address)!r}"
             f"{self.registry.instead(kind, scheme, lambda name: f'{name}:')}{hint}"
         )
 

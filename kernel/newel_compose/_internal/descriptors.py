@@ -38,6 +38,8 @@ class Backend(Descriptor, Generic[S]):
 
     #: The key under `services`.
     service: ClassVar[str] = ""
+    #: What it opens, in words; empty: a store, of its `service`.
+    noun: ClassVar[str] = ""
     #: The methods that a store must have.
     methods: ClassVar[tuple[str, ...]] = ()
     #: Scheme -> the package that has a plugin for it, for the error when that is not installed.

@@ -16,6 +16,7 @@ class EngineBackend(Backend["BaseEngine"]):
     """Opens an engine from a URI of the scheme `name`; a distribution sets the URI of its own under `services`."""
 
     service: ClassVar[str] = "engine"
+    noun: ClassVar[str] = "engine"
     methods: ClassVar[tuple[str, ...]] = ("submit", "signal", "cancel", "retry", "record", "records", "worker", "close")
     packages: ClassVar[Mapping[str, str]] = {"dbos": "newel-dbos", "temporal": "newel-temporal"}
 

@@ -64,6 +64,7 @@ class BusBackend(Backend[EventBus]):
     """Opens a bus from a URI of the scheme `name`; a distribution sets the URI of the server's under `services`."""
 
     service: ClassVar[str] = "bus"
+    noun: ClassVar[str] = "bus"
 
 
 @hookspec
