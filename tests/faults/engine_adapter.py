@@ -23,6 +23,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +188,12 @@ def case(options: argparse.Namespace, point: str, mode: str) -> Row:
         one.close()
 
 
+def _note_ready(one: Case, worker: subprocess.Popen[str], ready: list[float]) -> None:
+    with suppress(AssertionError):  # the first may end the run before the second is ready
+        one.ready(worker)
+        ready.append(time.monotonic())
+
+
 def _played(one: Case) -> Row:
     row: Row = {"point": one.point, "mode": one.mode}
     first = one.start("A", one.point, one.mode)
@@ -200,7 +207,7 @@ def _played(one: Case) -> Row:
         kill_matrix.cut(one.options, one.folder)
     second = one.start("B")
     ready: list[float] = []
-    threading.Thread(target=lambda: (one.ready(second), ready.append(time.monotonic())), daemon=True).start()
+    threading.Thread(target=_note_ready, args=(one, second, ready), daemon=True).start()
     row |= asyncio.run(one.client(lambda runner, engine: one.finish(runner, engine, key, after, stored)))
     row["start"] = round(ready[0] - after, 2) if ready else None
     bad = [] if row["state"] == "ended" else [f"the run is {row['state']} ({row.get('reason')}) {one.said()[-300:]}"]
