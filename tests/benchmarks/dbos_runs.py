@@ -63,6 +63,9 @@ class _Empty:
         _started[spec.key] = time.perf_counter()
         return Outcome(state=RunState.ENDED)
 
+    async def close(self, spec: InvocationSpec) -> Outcome:
+        raise NotImplementedError
+
     def release(self, key: str) -> None:
         pass
 

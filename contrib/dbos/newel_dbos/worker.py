@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -118,13 +118,12 @@ class DbosWorker(EngineWorker):
         await self._drive(hub, shift, Stop.CANCELLED if shift.cancelled else Stop.LATE)
 
     async def _drive(self, hub: Hub, shift: Shift, stop: Stop | None = None) -> None:
-        task = seam.start_task(self._called(shift), name=f"run {shift.spec.key}")
+        work = self._work(shift.spec) if stop is None else self._work.close(shift.spec)
+        task = seam.start_task(_awaited(work), name=f"run {shift.spec.key}")
         held = self._held[shift.spec.key] = Held(shift, self._work, task)
         late: asyncio.TimerHandle | None = None
         if stop is not None:
             held.why = stop
-            await asyncio.sleep(0)  # a task that has not begun ends nothing
-            task.cancel()
         elif shift.seconds is not None:
             late = hub.loop.call_later(shift.seconds, held.stop, Stop.LATE)
         try:
@@ -138,9 +137,6 @@ class DbosWorker(EngineWorker):
             if self._held.get(shift.spec.key) is held:
                 del self._held[shift.spec.key]
             held.done.set()
-
-    async def _called(self, shift: Shift) -> Outcome:
-        return await self._work(shift.spec)
 
     async def _leave(self, hub: Hub, held: Held) -> None:
         """Write how a run has left this worker."""
@@ -164,3 +160,7 @@ class DbosWorker(EngineWorker):
             await hub.write(shifts.postpone, shift, error.seconds, error.reason)
         else:
             await hub.write(shifts.fail, shift, type(error).__name__ if error else "CancelledError")
+
+
+async def _awaited(outcome: Awaitable[Outcome]) -> Outcome:
+    return await outcome

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from datetime import timedelta
 from typing import Any
 
@@ -14,8 +15,6 @@ from newel_kernel import brief, seam
 from newel_temporal import order as known
 from newel_temporal.order import Left
 
-#: How many event-loop steps a run gets to begin before it is cancelled to close its calls.
-_STEPS = 3
 RELEASED = "Released"
 
 
@@ -54,11 +53,8 @@ class Runs:
 
     @activity.defn(name=known.CLOSE)
     async def close(self, data: dict[str, Any]) -> Left:
-        """Give the open calls of a run that no worker has their results: it is resumed, and cancelled at once."""
-        task = seam.spawn(_awaited(self._work, InvocationSpec.model_validate(data)))
-        for _ in range(_STEPS):
-            await asyncio.sleep(0)
-        task.cancel()
+        """Give the open calls of a run that no worker has their results."""
+        task = seam.spawn(_awaited(self._work.close(InvocationSpec.model_validate(data))))
         await asyncio.wait((task,))
         result = _result_of(task)
         return Left(state=str(RunState.CANCELLED), events=result.events if isinstance(result, Outcome) else 0)
@@ -129,8 +125,8 @@ class Runs:
             self._work.release(key)
 
 
-async def _awaited(work: Work, spec: InvocationSpec) -> Outcome:
-    return await work(spec)
+async def _awaited(outcome: Awaitable[Outcome]) -> Outcome:
+    return await outcome
 
 
 def _result_of(task: asyncio.Task[Outcome]) -> Outcome | PostponedError | ApplicationError:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from newel.engines.places import AppRunner, Place
 from newel.policies.pairing import CANCELLED
 from newel.questions.names import CONFIRMATION_CALL
 from newel.sessions.out_of_band import OutOfBand
-from newel_kernel import Event, Log
+from newel_kernel import AlreadyExistsError, Event, Log
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 
@@ -19,7 +20,8 @@ async def close_calls(runner: AppRunner, where: Place, invocation_id: str) -> in
     found = [*_results(session.events, invocation_id)] if session is not None else []
     for event in found:
         assert session is not None
-        await OutOfBand(store).append_event(session, event)
+        with suppress(AlreadyExistsError):  # a worker and who cancels may both close it
+            await OutOfBand(store).append_event(session, event)
     return len(found)
 
 
@@ -43,6 +45,7 @@ def _results(events: Sequence[Event], invocation_id: str) -> Iterator[Event]:
 
 def _result(event: Event, author: str, calls: Sequence[FunctionCall]) -> Event:
     return Event(
+        id=f"{event.id}-{'declined' if author == 'user' else 'closed'}",
         invocation_id=event.invocation_id,
         author=author,
         branch=event.branch,

@@ -96,6 +96,9 @@ class Work(Protocol):
         Each open call has got its result event by that time.
         """
 
+    def close(self, spec: InvocationSpec, /) -> Awaitable[Outcome]:
+        """End a run that no worker has, and do not go on with it: each open call gets its result event."""
+
     def release(self, key: str, /) -> None:
         """End a run here for another worker to resume: its call raises PostponedError, its open calls stay open."""
 

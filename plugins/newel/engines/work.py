@@ -64,6 +64,13 @@ class AgentWork:
         finally:
             del self._under_way[spec.key]
 
+    async def close(self, spec: InvocationSpec) -> Outcome:
+        """End a run that no worker has; see `Work`."""
+        runner, where = self._fitting(spec), place_of(spec)
+        await close_calls(runner, where, spec.invocation_id)
+        session = await runner.session_service.open(**where)
+        return Outcome(state=RunState.CANCELLED, events=len(session.events) if session is not None else 0)
+
     def release(self, key: str) -> None:
         """End a run here for another worker to resume."""
         if (run := self._under_way.get(key)) is not None:

@@ -75,6 +75,10 @@ class Working:
             return Outcome(state=RunState.FAILED, events=2, error="ZeroDivisionError")
         return Outcome(state=RunState.ENDED, events=4)
 
+    async def close(self, spec: InvocationSpec) -> Outcome:
+        self.closed.append(spec.key)
+        return Outcome(state=RunState.CANCELLED, events=3)
+
     def release(self, key: str) -> None:
         end = self._ends.get(key)
         if end is not None and not end.done():

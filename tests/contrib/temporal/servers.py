@@ -105,6 +105,10 @@ class Scripted:
         finally:
             self._tasks.pop(spec.key)
 
+    async def close(self, spec: InvocationSpec) -> Outcome:
+        self.cancelled.append(spec.key)
+        return Outcome(state=RunState.CANCELLED)
+
     def release(self, key: str) -> None:
         self._released.add(key)
         self._tasks[key].cancel()

@@ -125,7 +125,8 @@ async def a_paused_run_is_cancelled(place: EnginePlace) -> None:
     await state(run, RunState.PAUSED)
     await run.cancel()
     await state(run, RunState.CANCELLED)
-    same(open_calls(await place.events(run)), set())
+    events = await place.events(run)
+    same((open_calls(events), answers(events)), (set(), 0))
     same(await place.runner().questions(user_id=run.spec.user_id, session_id=run.spec.session_id), [])
     same(noted(file), [])
 
@@ -166,6 +167,9 @@ class _Hesitant:
         if self.errors:
             raise self.errors.pop()
         return await self._work(spec)
+
+    async def close(self, spec: InvocationSpec) -> Outcome:
+        return await self._work.close(spec)
 
     def release(self, key: str) -> None:
         self._work.release(key)
