@@ -166,6 +166,9 @@ class _Counted:
         finally:
             self.outcomes.add(1, spec.app_name, outcome)
 
+    async def close(self, spec: InvocationSpec) -> Outcome:
+        return await self._work.close(spec)
+
     def release(self, key: str) -> None:
         self._work.release(key)
 
