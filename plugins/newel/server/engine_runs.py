@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
-from newel.engines import OVER, RunNotFoundError, RunState, SubmittedRun
+from newel.engines import OVER, RunNotFoundError, RunRecord, RunState, SubmittedRun
 from newel.runners import Runner
 from newel.runs import Run
 from newel.runs.run import WINDOW
@@ -103,22 +103,26 @@ async def _is_left(run: SubmittedRun) -> bool:
     return state in OVER or state is RunState.PAUSED
 
 
-async def is_under_way(server: State, app_name: str, invocation_id: str) -> bool:
-    """Whether the engine has the run, and it is neither over nor waits for an answer."""
-    if server.engine is None:
-        return False
-    record = await server.engine.record(f"{app_name}:{invocation_id}")
-    return record is not None and record.state not in OVER and record.state is not RunState.PAUSED
-
-
-async def cancelled(server: State, where: Place, invocation_id: str) -> Json | None:
-    """Cancel a run that other processes have; None if the engine has no such run of the session."""
+async def _record_of(server: State, where: Place, invocation_id: str) -> RunRecord | None:
+    """What the engine knows about a run of the session; None if it has no such run."""
     if server.engine is None:
         return None
     record = await server.engine.record(f"{where['app_name']}:{invocation_id}")
     if record is None or (record.spec.user_id, record.spec.session_id) != (where["user_id"], where["session_id"]):
         return None
-    if record.state in OVER:
+    return record
+
+
+async def is_under_way(server: State, where: Place, invocation_id: str) -> bool:
+    """Whether the engine has the run, and it is neither over nor waits for an answer."""
+    record = await _record_of(server, where, invocation_id)
+    return record is not None and record.state not in OVER and record.state is not RunState.PAUSED
+
+
+async def cancelled(server: State, where: Place, invocation_id: str) -> Json | None:
+    """Cancel a run that other processes have; None if the engine has no such run of the session."""
+    record = await _record_of(server, where, invocation_id)
+    if record is None or record.state in OVER:
         return None
     runner = await server.runner(where["app_name"])
     try:

@@ -126,6 +126,9 @@ def test_a_queued_run_is_followed_and_a_run_elsewhere_is_cancelled() -> None:
             path = f"{RUNS}/{submitted.invocation_id}"
             following = asyncio.create_task(client.get(f"{path}/events"))
             assert (await client.get(f"{RUNS}/nothing/events")).status_code == 404
+            await world.store.create_session(**{**WHERE, "user_id": "v"})
+            foreign = path.replace("/users/u/", "/users/v/")
+            assert (await client.get(f"{foreign}/events")).status_code == 404  # another user's session has no such run
             await world.worker()
             await world.begun.wait()
             answer = await client.post(f"{path}/cancel")

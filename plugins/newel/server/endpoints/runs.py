@@ -283,7 +283,7 @@ async def _is_queued(call: Call, where: Place, invocation: str) -> bool:
     """Whether an engine has the run, and it goes on."""
     if call.server.engine is None:
         return False
-    return bool(await _is_under_way()(call.server, where["app_name"], invocation))
+    return bool(await _is_under_way()(call.server, where, invocation))
 
 
 def _read(last: str) -> tuple[str, int]:
