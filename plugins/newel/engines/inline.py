@@ -183,6 +183,15 @@ class InlineEngine(BaseEngine):
         )
         entry.worker, entry.is_signalled = worker, False
         entry.task = worker.tasks[known.spec.key] = seam.spawn(self._drive(entry, worker), name=known.spec.key)
+        entry.task.add_done_callback(lambda task: self._done(entry, worker, task))
+
+    def _done(self, entry: _Entry, worker: _Worker, task: asyncio.Task[None]) -> None:
+        """See to a run that was cancelled before its first step: nothing else has."""
+        if entry.task is task:
+            entry.task = entry.worker = None
+            del worker.tasks[entry.record.spec.key]
+            if entry.cancelled:  # else the loop ends
+                self._left(entry, RunState.CANCELLED, "", None, 0.0)
 
     async def _drive(self, entry: _Entry, worker: _Worker) -> None:
         key, then = entry.record.spec.key, 0.0
