@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, aclosing
 from typing import TYPE_CHECKING
 
 from newel.limits.admission import current_tenant
-from newel.limits.gates import Gates, Waiting, gate_id
+from newel.limits.gates import Gates, Kind, Waiting, gate_id
 from newel.limits.holding import holding, left
 from newel.limits.places import gates_of
 from newel.limits.settings import Settings, bounds_of
@@ -80,14 +80,12 @@ class _Call:
             async for response in answers:
                 yield response
 
-    async def _pace(self, kind: str, name: str) -> None:
+    async def _pace(self, kind: Kind, name: str) -> None:
         """Wait for the time that is this call's, at so many per second."""
-        of_tenant = kind == "tenant_calls"
-        bounds = bounds_of(self._settings.tenants if of_tenant else self._settings.models, name)
+        bounds = bounds_of(self._settings.tenants if kind == "tenant_calls" else self._settings.models, name)
         if bounds is None or bounds.calls_per_second is None:
             return
-        gate = gate_id("tenant_calls" if of_tenant else "model_calls", name)
-        seconds = await self._gates.pace(gate, bounds.calls_per_second, self._left())
+        seconds = await self._gates.pace(gate_id(kind, name), bounds.calls_per_second, self._left())
         if seconds is None:
             raise self._late(f"{bounds.calls_per_second:g} calls per second")
         if seconds > 0:
