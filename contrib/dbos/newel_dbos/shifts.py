@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from newel.engines import InvocationSpec, Outcome, RunState
+from newel.engines import TIME_IS_OVER, InvocationSpec, Outcome, RunState
 from newel_dbos.book import Page, workflow_id
 from newel_dbos.orders import give_up, written
 
@@ -206,7 +206,7 @@ def take_over(page: Page, executor: str, worker: str, queues: Collection[str]) -
     rows = page.query(
         "UPDATE {runs} SET state = 'failed', ended = now(), due = NULL, outcome = %(outcome)s, "
         "reason = 'its deadline passed before it began' WHERE " + late + " RETURNING key, stretch",
-        outcome=written(Outcome(state=RunState.FAILED, error="TimeoutError")),
+        outcome=written(Outcome(state=RunState.FAILED, error=TIME_IS_OVER)),
     )
     page.stale += [workflow_id(row.key, row.stretch) for row in rows]
     rows = page.query(

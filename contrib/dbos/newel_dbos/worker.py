@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from newel.engines import EngineWorker, Outcome, PostponedError, RunState, Work
+from newel.engines import TIME_IS_OVER, EngineWorker, Outcome, PostponedError, RunState, Work
 from newel_dbos import shifts
 from newel_dbos.access import Access
 from newel_dbos.hub import Hub
@@ -97,6 +97,7 @@ class DbosWorker(EngineWorker):
         waits = [asyncio.ensure_future(held.done.wait()) for held in self.held]
         if waits and seconds > 0:
             await asyncio.wait(waits, timeout=seconds)
+        await asyncio.sleep(0)  # what has just been handed out begins: before that nothing is there to be released
         for held in self.held:
             held.stop(Stop.RELEASED)
         if waits:
@@ -143,7 +144,7 @@ class DbosWorker(EngineWorker):
         shift, error = held.shift, None if held.task.cancelled() else held.task.exception()
         outcome = held.task.result() if error is None and not held.task.cancelled() else None
         if outcome is not None and outcome.state in (RunState.ENDED, RunState.FAILED):
-            await hub.write(shifts.finish, shift, outcome, outcome.error)
+            await hub.write(shifts.finish, shift, outcome, outcome.reason)
         elif held.why is Stop.RELEASED and (outcome is None or outcome.state is RunState.CANCELLED):
             await hub.write(shifts.release, shift)
         elif held.why is Stop.CANCELLED:
@@ -152,7 +153,7 @@ class DbosWorker(EngineWorker):
             await hub.write(shifts.finish, shift, cancelled, "cancelled")
         elif held.why is Stop.LATE:
             events = outcome.events if outcome is not None else 0
-            failed = Outcome(state=RunState.FAILED, events=events, error="TimeoutError")
+            failed = Outcome(state=RunState.FAILED, events=events, error=TIME_IS_OVER)
             await hub.write(shifts.finish, shift, failed, f"it took longer than {shift.spec.seconds:g} s")
         elif outcome is not None:
             await hub.write(shifts.finish, shift, outcome, "")

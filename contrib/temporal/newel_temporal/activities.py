@@ -74,6 +74,7 @@ class Runs:
             events=outcome.events,
             waits_for=list(outcome.waits_for),
             error=outcome.error,
+            reason=outcome.reason,
             attempts=info.attempt,
             worker=self._name,
             started=info.started_time.timestamp(),
@@ -82,6 +83,7 @@ class Runs:
     async def _result(self, spec: InvocationSpec, beat: float) -> Outcome | PostponedError | ApplicationError:
         """How the work has ended; meanwhile Temporal hears that this worker has it, and says if it is cancelled."""
         key = spec.key
+        self._waiting.add(key)
         task = self._tasks[key] = seam.spawn(self._begun(spec))
         self.idle.clear()
         try:
@@ -104,7 +106,6 @@ class Runs:
         return result
 
     async def _begun(self, spec: InvocationSpec) -> Outcome:
-        self._waiting.add(spec.key)
         async with self._slots:
             self._waiting.discard(spec.key)
             return await self._work(spec)

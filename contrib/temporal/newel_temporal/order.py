@@ -29,7 +29,7 @@ WORDS = ("message", "state_delta", "custom_metadata")
 #: A state of a run in addition to those of `RunState`: it is to be handed out again.
 POSTPONED = "postponed"
 #: The errors of runs that were not ended by their agents.
-DEADLINE = "DeadlineExceeded"
+DEADLINE = "TimeoutError"
 NO_WORKER = "VersionMismatch"
 
 

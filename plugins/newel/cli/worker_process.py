@@ -113,7 +113,6 @@ class WorkerProcess:
             app_name=name,
             node=None if source.app is not None else source.agent,
             composition=self._composition,
-            auto_create_session=True,
             **stores,
         )
 

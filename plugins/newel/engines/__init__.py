@@ -8,6 +8,7 @@ from newel_types import lazy_exports
 
 if TYPE_CHECKING:
     from newel.engines.engine import OVER as OVER
+    from newel.engines.engine import TIME_IS_OVER as TIME_IS_OVER
     from newel.engines.engine import BaseEngine as BaseEngine
     from newel.engines.engine import EngineWorker as EngineWorker
     from newel.engines.engine import Outcome as Outcome
@@ -44,6 +45,7 @@ _WHERE = {
     "SpecRefusedError": "newel.engines.engine",
     "SubmitOptions": "newel.engines.submissions",
     "SubmittedRun": "newel.engines.submissions",
+    "TIME_IS_OVER": "newel.engines.engine",
     "Work": "newel.engines.engine",
     "check_same": "newel.engines.spec",
     "queue_name": "newel.engines.spec",

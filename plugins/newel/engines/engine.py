@@ -30,6 +30,10 @@ class RunState(StrEnum):
 
 #: A run in one of these states is over, unless it is retried.
 OVER = frozenset({RunState.ENDED, RunState.FAILED, RunState.CANCELLED, RunState.MISFIT})
+#: The `Outcome.error` of a run whose time was over before it had ended: it has failed.
+TIME_IS_OVER = "TimeoutError"
+#: What people are told of errors whose class does not say enough.
+_REASONS = {"SessionNotFoundError": "its session does not exist any more"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +48,12 @@ class Outcome:
     waits_for: tuple[str, ...] = ()
     #: The class of the error that it failed with.
     error: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Why it failed, for people; empty if it did not."""
+        known = _REASONS.get(self.error)
+        return f"{known} ({self.error})" if known else self.error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

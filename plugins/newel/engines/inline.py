@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from newel.engines.engine import (
     OVER,
+    TIME_IS_OVER,
     BaseEngine,
     EngineWorker,
     Outcome,
@@ -36,7 +37,6 @@ class _Entry:
     def __init__(self, spec: InvocationSpec, number: int) -> None:
         self.record = RunRecord(spec=spec, state=RunState.QUEUED, submitted=seam.clock())
         self.place = (spec.priority, number)
-        self.worker: _Worker | None = None
         self.task: asyncio.Task[None] | None = None
         #: How often in succession an attempt has failed.
         self.failures = 0
@@ -44,13 +44,18 @@ class _Entry:
         self.is_ready = True
         #: Whether an answer came while a worker had it.
         self.is_signalled = False
-        #: Why it is cancelled; empty: it is not.
-        self.cancelled = ""
+        #: How and why it ends before its work does: CANCELLED or FAILED; None: it does not.
+        self.ending: tuple[RunState, str] | None = None
         self.timers: list[asyncio.TimerHandle] = []
 
     def set(self, state: RunState, reason: str = "", outcome: Outcome | None = None) -> None:
         ended = seam.clock() if state in OVER else None
         self.record = replace(self.record, state=state, reason=reason, ended=ended, outcome=outcome)
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for a worker."""
+        return self.record.state is RunState.QUEUED and self.is_ready and self.task is None
 
     def stop_timers(self) -> None:
         while self.timers:
@@ -74,9 +79,7 @@ class InlineEngine(BaseEngine):
             return known.record
         self._count += 1
         entry = self._runs[spec.key] = _Entry(spec, self._count)
-        if spec.seconds is not None:
-            loop = asyncio.get_running_loop()
-            entry.timers.append(loop.call_later(spec.seconds, self._cancel, entry, "its time is over"))
+        self._limit(entry)
         self._forget()
         self._hand_out()
         return entry.record
@@ -91,7 +94,7 @@ class InlineEngine(BaseEngine):
 
     async def cancel(self, key: str) -> None:
         """End a run."""
-        self._cancel(self._found(key), "cancelled")
+        self._end(self._found(key), RunState.CANCELLED, "cancelled")
 
     async def retry(self, key: str) -> None:
         """Queue an ended run again; one that has ended well, or has not ended, does not change."""
@@ -99,7 +102,8 @@ class InlineEngine(BaseEngine):
         if entry.record.state in OVER and entry.record.state is not RunState.ENDED:
             spec = entry.record.spec
             entry.record = replace(entry.record, spec=spec.model_copy(update={"attempt": spec.attempt + 1}))
-            entry.failures, entry.cancelled = 0, ""
+            entry.failures, entry.ending = 0, None
+            self._limit(entry)
             self._queue(entry, "retried")
 
     async def record(self, key: str) -> RunRecord | None:
@@ -152,21 +156,54 @@ class InlineEngine(BaseEngine):
         entry.is_ready = True
         self._hand_out()
 
-    def _cancel(self, entry: _Entry, reason: str) -> None:
+    def _limit(self, entry: _Entry) -> None:
+        """End the run when its time is over."""
+        if (seconds := entry.record.spec.seconds) is not None:
+            late = (entry, RunState.FAILED, f"it took longer than {seconds:g} s")
+            entry.timers.append(asyncio.get_running_loop().call_later(seconds, self._end, *late))
+
+    def _end(self, entry: _Entry, state: RunState, reason: str) -> None:
         if entry.record.state in OVER:
             return
-        entry.cancelled = reason
+        entry.ending = entry.ending or (state, reason)
         if entry.task is not None:
             entry.task.cancel()
         else:
-            entry.set(RunState.CANCELLED, reason)
+            self._close(entry)
+
+    def _close(self, entry: _Entry) -> None:
+        """End a run that no worker has; if it has begun, one gives its open calls their results before."""
+        worker = next((one for one in self._workers if one.fits(entry.record.spec)), None)
+        if worker is None or entry.record.started is None:
+            self._over(entry, None)
+        else:
+            self._spawn(entry, worker, self._closing(entry, worker))
+
+    async def _closing(self, entry: _Entry, worker: _Worker) -> None:
+        outcome = None
+        try:
+            outcome = await worker.work.close(entry.record.spec)
+        except Exception as error:  # noqa: BLE001 - a plugin boundary: the run is over all the same
+            _log.warning("calls of the run %s stay open: %s", entry.record.spec.key, type(error).__name__)
+        finally:
+            self._leave(entry, worker)
+        self._over(entry, outcome)
+
+    def _over(self, entry: _Entry, outcome: Outcome | None) -> None:
+        assert entry.ending is not None, "somebody has ended it"
+        state, reason = entry.ending
+        error = TIME_IS_OVER if state is RunState.FAILED else ""
+        events = outcome.events if outcome is not None else 0
+        entry.set(state, reason, Outcome(state=state, events=events, error=error))
+        entry.stop_timers()
+        self._hand_out()
 
     def _hand_out(self) -> None:
         if not any(worker.has_room for worker in self._workers):
             return
-        waiting = [one for one in self._runs.values() if one.record.state is RunState.QUEUED and one.is_ready]
+        waiting = [one for one in self._runs.values() if one.waits]
         for entry in sorted(waiting, key=lambda one: one.place):
-            fit = (one for one in self._workers if one.takes(entry.record.spec))
+            fit = (one for one in self._workers if one.has_room and one.fits(entry.record.spec))
             if (worker := min(fit, key=lambda one: len(one.running), default=None)) is not None:
                 self._begin(entry, worker)
 
@@ -181,36 +218,40 @@ class InlineEngine(BaseEngine):
             started=known.started or seam.clock(),
             ended=None,
         )
-        entry.worker, entry.is_signalled = worker, False
-        entry.task = worker.tasks[known.spec.key] = seam.spawn(self._drive(entry, worker), name=known.spec.key)
-        entry.task.add_done_callback(lambda task: self._done(entry, worker, task))
+        entry.is_signalled = False
+        self._spawn(entry, worker, self._drive(entry, worker))
+
+    def _spawn(self, entry: _Entry, worker: _Worker, work: Coroutine[Any, Any, None]) -> None:
+        key = entry.record.spec.key
+        entry.task = task = worker.tasks[key] = seam.spawn(work, name=key)
+        task.add_done_callback(lambda task: self._done(entry, worker, task))
 
     def _done(self, entry: _Entry, worker: _Worker, task: asyncio.Task[None]) -> None:
-        """See to a run that was cancelled before its first step: nothing else has."""
+        """See to a run that was ended before its first step: nothing else has."""
         if entry.task is task:
-            entry.task = entry.worker = None
-            del worker.tasks[entry.record.spec.key]
-            if entry.cancelled:  # else the loop ends
-                self._left(entry, RunState.CANCELLED, "", None, 0.0)
+            self._leave(entry, worker)
+            if entry.ending is not None:  # else the loop ends
+                self._close(entry)
+
+    def _leave(self, entry: _Entry, worker: _Worker) -> None:
+        entry.task = None
+        del worker.tasks[entry.record.spec.key]
 
     async def _drive(self, entry: _Entry, worker: _Worker) -> None:
-        key, then = entry.record.spec.key, 0.0
-        state, reason, outcome = RunState.QUEUED, "", None
+        state, reason, outcome, then = RunState.QUEUED, "", None, 0.0
         try:
             outcome = await worker.work(entry.record.spec)
-            state, reason, entry.failures = outcome.state, outcome.error, 0
+            state, reason, entry.failures = outcome.state, outcome.reason, 0
         except asyncio.CancelledError:
-            if not entry.cancelled:
+            if entry.ending is None:
                 raise
-            state = RunState.CANCELLED
         except PostponedError as error:
             entry.record = replace(entry.record, attempts=entry.record.attempts - 1)
             reason, then = error.reason, error.seconds
         except Exception as error:  # noqa: BLE001 - a plugin boundary: it is tried again
             state, reason, then = self._failed(entry, error)
         finally:
-            entry.task = entry.worker = None
-            del worker.tasks[key]
+            self._leave(entry, worker)
         self._left(entry, state, reason, outcome, then)
 
     def _failed(self, entry: _Entry, error: Exception) -> tuple[RunState, str, float]:
@@ -222,16 +263,17 @@ class InlineEngine(BaseEngine):
         return RunState.QUEUED, name, min(_FIRST_PAUSE * 2**entry.failures, _LONGEST_PAUSE)
 
     def _left(self, entry: _Entry, state: RunState, reason: str, outcome: Outcome | None, then: float) -> None:
-        if entry.cancelled and (state is RunState.CANCELLED or state not in OVER):
-            entry.set(RunState.CANCELLED, entry.cancelled, outcome)
+        if entry.ending is not None and state is RunState.CANCELLED:
+            self._over(entry, outcome)
+        elif entry.ending is not None and state not in OVER:  # its worker has left it as one that goes on
+            self._close(entry)
         elif state is RunState.QUEUED or (state is RunState.PAUSED and entry.is_signalled):
             self._queue(entry, reason, then)
-            return
         else:
             entry.set(state, reason, outcome)
-        if entry.record.state in OVER:
-            entry.stop_timers()
-        self._hand_out()
+            if state in OVER:
+                entry.stop_timers()
+            self._hand_out()
 
     def _forget(self) -> None:
         over = [key for key, entry in self._runs.items() if entry.record.state in OVER]
@@ -260,9 +302,9 @@ class _Worker(EngineWorker):
         """Whether it has fewer runs than it may have."""
         return len(self.tasks) < self._concurrency
 
-    def takes(self, spec: InvocationSpec) -> bool:
-        """Whether it takes a run now."""
-        return self.has_room and spec.queue in self._queues
+    def fits(self, spec: InvocationSpec) -> bool:
+        """Whether it is a worker for such a run."""
+        return spec.queue in self._queues
 
     async def start(self) -> None:
         """Begin to take runs."""
@@ -271,6 +313,7 @@ class _Worker(EngineWorker):
     async def drain(self, seconds: float) -> None:
         """Take no more, and leave those under way after `seconds` to others."""
         self._engine.leave(self)
+        await asyncio.sleep(0)  # what has just been handed out begins: before that nothing is there to be released
         if self.tasks and seconds > 0:
             await asyncio.wait([*self.tasks.values()], timeout=seconds)
         for key in self.running:

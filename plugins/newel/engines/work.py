@@ -110,15 +110,16 @@ class _Run:
                 self._task.cancel()
         for _ in range(cancelled if caller is not None else 0):
             caller.uncancel()  # type: ignore[union-attr]
-        return self._task.result() if not self._task.cancelled() else self._cancelled(0)
+        if self._task.cancelled():  # before its first step
+            return await self._cut()
+        outcome: Outcome = self._task.result()
+        return outcome
 
     async def _ended(self) -> Outcome:
         try:
             return await self._in_turn()
         except asyncio.CancelledError:
-            if not self._is_released:
-                await self._close_calls()
-            return self._cancelled(await self._count())
+            return await self._cut()
         except (PostponedError, StoreUnavailableError):
             raise
         except (SessionBusyError, FencedError, BegunError) as error:
@@ -128,10 +129,12 @@ class _Run:
         except Exception as error:  # noqa: BLE001 - a plugin boundary: the agent's own; the log has its text
             return Outcome(state=RunState.FAILED, events=await self._count(), error=type(error).__name__)
 
-    def _cancelled(self, events: int) -> Outcome:
+    async def _cut(self) -> Outcome:
+        """How a run is left that was ended here: released, with its calls open, or cancelled."""
         if self._is_released:
             raise PostponedError("its worker drains", 0.0)
-        return Outcome(state=RunState.CANCELLED, events=events)
+        await self._close_calls()
+        return Outcome(state=RunState.CANCELLED, events=await self._count())
 
     async def _in_turn(self) -> Outcome:
         """Run, once the tenant may have one more."""
@@ -162,13 +165,11 @@ class _Run:
         return await self._left(entry)
 
     async def _session(self) -> Session:
-        """The session, which no other process has."""
+        """The session, which no other process has. It was there at the submission: a deleted one is not made again."""
         store = self._runner.session_service
         session = await store.open(**self._where)
         if session is None:
-            if not self._runner.auto_create_session:
-                raise SessionNotFoundError(f"there is no session {brief(self._spec.session_id)!r}")
-            session = await store.create_session(**self._where)
+            raise SessionNotFoundError(f"there is no session {brief(self._spec.session_id)!r}")
         if is_leasing(store) and (holder := store.holder(session)) is not None:
             seconds = min(max(store.seconds_left(session), _LEAST), _MOST)
             raise PostponedError(f"another worker has the session ({holder})", seconds)

@@ -151,7 +151,7 @@ def test_the_deadline_of_a_run_ends_it_wherever_it_is(server: Server) -> None:
                 record = await until(engine, spec.key, *OVER)
                 assert (record.state, record.reason) == (RunState.FAILED, "it took longer than 1.5 s")
                 assert record.outcome is not None
-                assert record.outcome.error == "DeadlineExceeded"
+                assert record.outcome.error == "TimeoutError"
         assert sorted(work.cancelled) == sorted([running.key, paused.key])
 
     asyncio.run(main())

@@ -11,14 +11,12 @@ from newel.engines import (
     RunNotFoundError,
     RunState,
     SpecRefusedError,
-    SubmittedRun,
     Work,
 )
 from newel.sessions import StoreUnavailableError
-from newel.testing.engines.clerk import NotYetError, make_file, noted
-from newel.testing.engines.place import EnginePlace, answers, open_calls, state, until_file
+from newel.testing.engines.clerk import make_file, noted
+from newel.testing.engines.place import LONGEST, EnginePlace, answers, state, until_file
 from newel.testing.sessions.place import refused, same
-from newel_types import Content, FunctionResponse, Part
 
 
 async def a_run_ends_with_one_answer(place: EnginePlace) -> None:
@@ -79,83 +77,6 @@ async def a_run_waits_for_a_worker_that_fits(place: EnginePlace) -> None:
     await state(waits, RunState.ENDED)
 
 
-async def a_run_pauses_until_its_answer_is_stored(place: EnginePlace) -> None:
-    """No worker has it meanwhile; the answer is acted on once."""
-    worker, file = await place.worker(), place.file()
-    run = await place.submit(f"pay {file}")
-    record = await state(run, RunState.PAUSED)
-    same([*worker.running], [])
-    assert record.outcome is not None, "a paused run has an outcome"
-    (question,) = record.outcome.waits_for
-    await place.engine.signal(run.key)  # without an answer it pauses again
-    await _approve(place, run.spec, question)
-    await state(run, RunState.ENDED)
-    await place.engine.signal(run.key)
-    same((await run.record()).state, RunState.ENDED)
-    same((noted(file), answers(await place.events(run))), (["paid"], 1))
-
-
-async def a_queued_run_is_cancelled(place: EnginePlace) -> None:
-    """No worker takes it any more."""
-    run = await place.submit("hello")
-    await run.cancel()
-    await state(run, RunState.CANCELLED)
-    await place.worker()
-    await state(await place.submit("hello"), RunState.ENDED)
-    same(((await run.record()).state, await place.events(run)), (RunState.CANCELLED, []))
-
-
-async def a_running_run_is_cancelled(place: EnginePlace) -> None:
-    """Its open call gets a result, and its worker goes on with others."""
-    await place.worker(concurrency=1)
-    run, _ = await _hanging(place)
-    await run.cancel()
-    record = await state(run, RunState.CANCELLED)
-    assert record.ended is not None, "a cancelled run has ended"
-    events = await place.events(run)
-    same((open_calls(events), answers(events)), (set(), 0))
-    await state(await place.submit("hello"), RunState.ENDED)
-
-
-async def a_paused_run_is_cancelled(place: EnginePlace) -> None:
-    """It waits no longer: a later answer lets nothing happen."""
-    await place.worker()
-    file = place.file()
-    run = await place.submit(f"pay {file}")
-    await state(run, RunState.PAUSED)
-    await run.cancel()
-    await state(run, RunState.CANCELLED)
-    events = await place.events(run)
-    same((open_calls(events), answers(events)), (set(), 0))
-    same(await place.runner().questions(user_id=run.spec.user_id, session_id=run.spec.session_id), [])
-    same(noted(file), [])
-
-
-async def an_ended_run_stays_as_it_is(place: EnginePlace) -> None:
-    """It is neither cancelled nor run again."""
-    await place.worker()
-    run = await place.submit("hello")
-    before = await state(run, RunState.ENDED)
-    await run.cancel()
-    await place.engine.retry(run.key)
-    same((await run.record(), answers(await place.events(run))), (before, 1))
-
-
-async def a_failed_run_is_run_again_only_if_asked(place: EnginePlace) -> None:
-    """No engine tries a failed agent again by itself."""
-    await place.worker()
-    file = place.file()
-    run = await place.submit(f"fail {file}")
-    record = await state(run, RunState.FAILED)
-    same((record.attempts, record.outcome and record.outcome.error), (1, NotYetError.__name__))
-    make_file(file)
-    await place.engine.retry(run.key)
-    await state(run, RunState.QUEUED, RunState.RUNNING, RunState.ENDED)
-    record = await state(run, RunState.ENDED)
-    same(answers(await place.events(run)), 1)
-    assert record.attempts + record.spec.attempt > 2, "neither its attempts nor its spec say that it was run again"
-
-
 class _Hesitant:
     """Work that raises some errors first."""
 
@@ -194,7 +115,7 @@ async def work_that_breaks_is_tried_again(place: EnginePlace) -> None:
 async def a_worker_that_drains_ends_its_runs(place: EnginePlace) -> None:
     """If they end in time; it takes no more."""
     worker = await place.worker()
-    run, file = await _hanging(place)
+    run, file = await place.hanging()
     draining = asyncio.create_task(worker.drain(60))
     await asyncio.sleep(0)
     later = await place.submit("hello")
@@ -210,7 +131,7 @@ async def a_worker_that_drains_ends_its_runs(place: EnginePlace) -> None:
 async def a_worker_that_drains_releases_what_is_left(place: EnginePlace) -> None:
     """Another one goes on with it: nothing was cancelled, and nothing is restarted from its beginning."""
     worker = await place.worker(name="first")
-    run, file = await _hanging(place)
+    run, file = await place.hanging()
     await worker.drain(0)
     same([*worker.running], [])
     same(len(await place.events(run)), 2)  # the message and the call
@@ -222,6 +143,19 @@ async def a_worker_that_drains_releases_what_is_left(place: EnginePlace) -> None
     same((answers(events), sum(event.author == "user" for event in events)), (1, 1))
     same([len(event.get_function_calls()) for event in events if event.get_function_calls()], [1])
     assert "second" in record.worker, f"the worker is {record.worker!r}, and 'second' has ended it"
+
+
+async def a_worker_drains_at_once(place: EnginePlace) -> None:
+    """Also if it has just been given a run, which it may not have begun."""
+    worker, file = await place.worker(name="first"), place.file()
+    run = await place.submit(f"hang {file}")
+    async with asyncio.timeout(LONGEST):
+        await worker.drain(0)
+    same([*worker.running], [])
+    await place.worker(name="second")
+    make_file(file)
+    await state(run, RunState.ENDED)
+    same(answers(await place.events(run)), 1)
 
 
 async def a_worker_has_only_so_many_runs(place: EnginePlace) -> None:
@@ -236,15 +170,6 @@ async def a_worker_has_only_so_many_runs(place: EnginePlace) -> None:
     for run in runs:
         await state(run, RunState.ENDED)
     same(len(noted(f"{file}.ended")), 4)
-
-
-async def a_run_has_only_so_long(place: EnginePlace) -> None:
-    """Then it is cancelled or fails, and says why."""
-    await place.worker()
-    run = await place.submit(f"hang {place.file()}", seconds=1.5)
-    record = await state(run, RunState.CANCELLED, RunState.FAILED)
-    assert record.reason, "nothing says why it has ended"
-    same(open_calls(await place.events(run)), set())
 
 
 async def runs_are_listed(place: EnginePlace) -> None:
@@ -263,20 +188,6 @@ async def runs_are_listed(place: EnginePlace) -> None:
     same(list(await place.engine.records(app_name=f"{place.app}-other")), [])
 
 
-async def _hanging(place: EnginePlace) -> tuple[SubmittedRun, str]:
-    """A run that is in its tool until somebody makes the file."""
-    file = place.file()
-    run = await place.submit(f"hang {file}")
-    await until_file(lambda: bool(noted(f"{file}.begun")), "no worker has taken the run")
-    return run, file
-
-
-async def _approve(place: EnginePlace, spec: InvocationSpec, question: str) -> None:
-    answer = FunctionResponse(id=question, name="adk_request_confirmation", response={"confirmed": True})
-    message = Content(role="user", parts=[Part(function_response=answer)])
-    await place.runner().submit(user_id=spec.user_id, session_id=spec.session_id, new_message=message)
-
-
 CHECKS = {
     check.__name__: check
     for check in (
@@ -285,18 +196,12 @@ CHECKS = {
         another_run_with_its_key_is_refused,
         a_run_that_nobody_submitted_is_not_found,
         a_run_waits_for_a_worker_that_fits,
-        a_run_pauses_until_its_answer_is_stored,
-        a_queued_run_is_cancelled,
-        a_running_run_is_cancelled,
-        a_paused_run_is_cancelled,
-        an_ended_run_stays_as_it_is,
-        a_failed_run_is_run_again_only_if_asked,
         postponed_work_is_no_attempt,
         work_that_breaks_is_tried_again,
         a_worker_that_drains_ends_its_runs,
         a_worker_that_drains_releases_what_is_left,
+        a_worker_drains_at_once,
         a_worker_has_only_so_many_runs,
-        a_run_has_only_so_long,
         runs_are_listed,
     )
 }

@@ -6,7 +6,9 @@ import asyncio
 import shutil
 from collections.abc import Awaitable, Callable, Mapping
 
+from newel.testing.engines.answers import ANSWER_CHECKS
 from newel.testing.engines.checks import CHECKS
+from newel.testing.engines.endings import ENDING_CHECKS
 from newel.testing.engines.place import EnginePlace, MakeEngine, MakeSessions
 from newel.testing.engines.processes import PROCESS_CHECKS
 from newel.testing.store_checks import new_app, run_all
@@ -31,7 +33,7 @@ def engine_checks(make: MakeEngine, sessions: MakeSessions) -> Mapping[str, Call
 
         return lambda: asyncio.run(run())
 
-    checks = {**CHECKS, **({} if make().in_process else PROCESS_CHECKS)}
+    checks = {**CHECKS, **ANSWER_CHECKS, **ENDING_CHECKS, **({} if make().in_process else PROCESS_CHECKS)}
     return {name: runner(check) for name, check in checks.items()}
 
 

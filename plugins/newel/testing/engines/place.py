@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from newel.engines import OVER, AgentWork, BaseEngine, EngineWorker, RunRecord, RunState, SubmittedRun, Work
+from newel.engines.places import place_of
+from newel.questions.question import Question
 from newel.runners import Runner
 from newel.sessions.contract import SessionStore
-from newel.testing.engines.clerk import ANSWER, clerk
+from newel.testing.engines.clerk import ANSWER, clerk, noted
 from newel_compose import Composition, compose
 from newel_kernel import Event, seam
+from newel_types import Content, FunctionResponse, Part
 
 MakeEngine: TypeAlias = Callable[[], BaseEngine]
 MakeSessions: TypeAlias = Callable[[], SessionStore]
@@ -79,11 +82,34 @@ class EnginePlace:
         await worker.start()
         return worker
 
+    async def hanging(self) -> tuple[SubmittedRun, str]:
+        """A run that is in its tool until somebody makes the file."""
+        file = self.file()
+        run = await self.submit(f"hang {file}")
+        await until_file(lambda: bool(noted(f"{file}.begun")), "no worker has taken the run")
+        return run, file
+
+    async def answer(self, run: SubmittedRun, question: str, *, confirmed: bool = True) -> SubmittedRun:
+        """Submit the answer to a run's request for approval."""
+        message = approval(question, confirmed=confirmed)
+        return await self.runner().submit(user_id=_USER, session_id=run.spec.session_id, new_message=message)
+
+    async def questions(self, run: SubmittedRun) -> list[Question]:
+        """What waits for an answer in a run's session."""
+        return await self.runner().questions(user_id=_USER, session_id=run.spec.session_id)
+
     async def events(self, run: SubmittedRun) -> list[Event]:
         """What the log has of a run's session, as another process reads it."""
-        where: dict[str, Any] = {"app_name": self.app, "user_id": _USER, "session_id": run.spec.session_id}
-        session = await self.store.get_session(**where)
+        session = await self.store.get_session(**place_of(run.spec))
         return [*session.events] if session is not None else []
+
+    async def has_session(self, run: SubmittedRun) -> bool:
+        """Whether there is a run's session."""
+        return await self.store.get_session(**place_of(run.spec)) is not None
+
+    async def delete_session(self, run: SubmittedRun) -> None:
+        """Delete a run's session."""
+        await self.store.delete_session(**place_of(run.spec))
 
     async def close(self) -> None:
         """End the workers, and close the engine and the store."""
@@ -91,6 +117,12 @@ class EnginePlace:
             await worker.drain(0)
         await self.engine.close()
         await self.store.close()
+
+
+def approval(question: str, *, confirmed: bool = True) -> Content:
+    """The message that answers a request for approval."""
+    answer = FunctionResponse(id=question, name="adk_request_confirmation", response={"confirmed": confirmed})
+    return Content(role="user", parts=[Part(function_response=answer)])
 
 
 async def until(holds: Callable[[], Awaitable[bool]], what: str) -> None:
