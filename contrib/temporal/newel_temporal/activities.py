@@ -76,6 +76,7 @@ class Runs:
             error=outcome.error,
             reason=outcome.reason,
             attempts=info.attempt,
+            stored=outcome.state in (RunState.PAUSED, RunState.ENDED),
             worker=self._name,
             started=info.started_time.timestamp(),
         )

@@ -22,6 +22,18 @@ T = TypeVar("T")
 #: A call is tried again this long after a failure at most; how often does not matter, as its time is limited.
 _BETWEEN = timedelta(seconds=1)
 _AWAY = (RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.RESOURCE_EXHAUSTED)
+#: Signs in what the client says, and what they mean.
+_REASONS = {
+    "dns error": "its name has no address",
+    "Connection refused": "nothing listens there",
+    "certificate": "its certificate is not trusted",
+    "transport error": "what listens there does not speak Temporal's protocol",
+    "limit exceeded": "it has too much to do",
+}
+_REMEDY = (
+    "check host, port and tls in its address (`services: engine`), and that the server runs "
+    "(`temporal server start-dev` starts one)"
+)
 
 
 class TemporalUnavailableError(NewelError):
@@ -51,15 +63,21 @@ async def bounded(address: Address) -> AsyncIterator[None]:
         async with asyncio.timeout(address.patience):
             yield
     except TimeoutError as error:
-        raise TemporalUnavailableError(away) from error
+        raise TemporalUnavailableError(f"{away}; {_REMEDY}") from error
     except RPCError as error:
         if error.status in _AWAY:
-            raise TemporalUnavailableError(f"{away}: {error.message}") from error
+            raise TemporalUnavailableError(f"{away}{_reason(error.message)}; {_REMEDY}") from error
         if error.status in (RPCStatusCode.UNAUTHENTICATED, RPCStatusCode.PERMISSION_DENIED):
             raise ConfigurationError(f"Temporal at {address.host} refuses this client: {error.message}") from error
         raise
     except RuntimeError as error:  # the client's way to say that it could not connect
-        raise TemporalUnavailableError(f"Temporal at {address.host} cannot be reached: {error}") from error
+        text = f"Temporal at {address.host} cannot be reached{_reason(str(error))}; {_REMEDY}"
+        raise TemporalUnavailableError(text) from error
+
+
+def _reason(text: str) -> str:
+    """What is wrong, in words: the client's own are a structure of its transport's errors."""
+    return next((f": {words}" for sign, words in _REASONS.items() if sign in text), "")
 
 
 async def answered(address: Address, call: Awaitable[T]) -> T:

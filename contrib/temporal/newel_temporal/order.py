@@ -49,6 +49,8 @@ class Left:
     error: str = ""
     #: How often workers have begun it.
     attempts: int = 0
+    #: Whether the log has its message for certain: it is handed out without words from then on.
+    stored: bool = False
     worker: str = ""
     started: float | None = None
     #: Why it waits or how it ended, for people.

@@ -114,7 +114,7 @@ class Run:
         order = self._order
         handle = workflow.start_activity(
             known.RUN,
-            self._known() if self._left.attempts else self._spec,
+            self._wordless() if self._left.stored else self._spec,
             task_queue=order.queue,
             result_type=Left,
             schedule_to_start_timeout=timedelta(seconds=order.misfit),
@@ -162,7 +162,7 @@ class Run:
         """Have a worker give the open calls their results; without one, they get them when the run is resumed."""
         handle = workflow.start_activity(
             known.CLOSE,
-            self._known(),
+            self._wordless(),
             task_queue=known.closing_queue(self._order.queue),
             result_type=Left,
             schedule_to_start_timeout=_WORKER_FOR_CLOSING,
@@ -183,7 +183,8 @@ class Run:
         before = self._left
         attempts = before.attempts + left.attempts
         started = before.started if before.started is not None else left.started
-        return replace(left, attempts=attempts, started=started, worker=left.worker or before.worker)
+        stored = left.stored or before.stored
+        return replace(left, attempts=attempts, started=started, stored=stored, worker=left.worker or before.worker)
 
     def _ended_early(self, left: Left) -> Left:
         """`left` as a run that somebody or the deadline has ended; one that came to its own end meanwhile has that."""
@@ -198,8 +199,8 @@ class Run:
         self._left = left
         workflow.upsert_memo({known.LEFT_MEMO: left})
 
-    def _known(self) -> dict[str, Any]:
-        """The spec without the words that the log has if the run has begun."""
+    def _wordless(self) -> dict[str, Any]:
+        """The spec without the words that the log has once they are stored."""
         return {name: value for name, value in self._spec.items() if name not in ("message", "state_delta")}
 
 

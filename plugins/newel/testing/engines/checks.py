@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from newel.engines import (
     InvocationSpec,
@@ -78,15 +79,17 @@ async def a_run_waits_for_a_worker_that_fits(place: EnginePlace) -> None:
 
 
 class _Hesitant:
-    """Work that raises some errors first."""
+    """Work that raises some errors first, or fails."""
 
-    def __init__(self, work: Work, errors: list[Exception]) -> None:
+    def __init__(self, work: Work, errors: Sequence[Exception | Outcome]) -> None:
         self._work = work
-        self.errors = errors
+        self.errors = [*errors]
 
     async def __call__(self, spec: InvocationSpec) -> Outcome:
         if self.errors:
-            raise self.errors.pop()
+            if isinstance(error := self.errors.pop(), Outcome):
+                return error
+            raise error
         return await self._work(spec)
 
     async def close(self, spec: InvocationSpec) -> Outcome:
@@ -110,6 +113,16 @@ async def work_that_breaks_is_tried_again(place: EnginePlace) -> None:
     await place.worker(work)
     record = await state(run := await place.submit("hello"), RunState.ENDED)
     same((record.attempts, work.errors, answers(await place.events(run))), (3, [], 1))
+
+
+async def a_run_that_failed_before_its_message_was_stored_is_run_again_with_it(place: EnginePlace) -> None:
+    """What the log does not have, the engine still has."""
+    await place.worker(_Hesitant(place.work(), [Outcome(state=RunState.FAILED, error="OSError")]))
+    await state(run := await place.submit("hello"), RunState.FAILED)
+    await place.engine.retry(run.key)
+    await state(run, RunState.ENDED)
+    events = await place.events(run)
+    same((answers(events), [event.text for event in events if event.author == "user"]), (1, ["hello"]))
 
 
 async def a_worker_that_drains_ends_its_runs(place: EnginePlace) -> None:
@@ -198,6 +211,7 @@ CHECKS = {
         a_run_waits_for_a_worker_that_fits,
         postponed_work_is_no_attempt,
         work_that_breaks_is_tried_again,
+        a_run_that_failed_before_its_message_was_stored_is_run_again_with_it,
         a_worker_that_drains_ends_its_runs,
         a_worker_that_drains_releases_what_is_left,
         a_worker_drains_at_once,
