@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, fields
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
+from psycopg.pq import Conninfo
+
 from newel_kernel import ConfigurationError
 
 _SCHEMA = "newel_dbos"
@@ -26,6 +28,8 @@ class Access:
     poll: float = 1.0
     #: How long a run waits for a worker that fits.
     misfit: float = 86400.0
+    #: How long a run that has ended is kept.
+    keep: float = 30 * 86400.0
 
 
 #: The parameters of the URI that are the engine's.
@@ -42,8 +46,18 @@ def access_of(uri: str) -> Access:
     schema = given.pop("schema", _SCHEMA)
     if not _NAME.fullmatch(schema):
         raise ConfigurationError(f"schema={schema!r} must be a plain lower-case name, such as newel_dbos")
+    if unknown := sorted(given.keys() - _of_libpq()):
+        known = ", ".join(("schema", *_NUMBERS))
+        raise ConfigurationError(
+            f"{unknown[0]!r} is not a parameter of DBOS's address: {known}, and those of libpq, such as sslmode"
+        )
     url = urlunsplit(("postgresql", parts.netloc, parts.path, urlencode(given), ""))
     return Access(url=url, schema=schema, **numbers)
+
+
+def _of_libpq() -> set[str]:
+    """The parameters that the libpq here reads."""
+    return {option.keyword.decode() for option in Conninfo.get_defaults()}
 
 
 def _seconds(name: str, text: str) -> float:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from hashlib import sha256
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy
 from dbos import DBOSClient, WorkflowSerializationFormat
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError, TimeoutError
 
+from newel.engines import InvocationSpec
 from newel.sessions import StoreUnavailableError
 from newel_dbos.access import Access
 from newel_dbos.tables import prepare
@@ -30,6 +34,14 @@ VERSION = "1"
 WORKFLOW = "newel.run"
 #: DBOS shares its queue out by tenant, and wants a name for each.
 _NOBODY = "-"
+#: The most runs that one statement hands out.
+MOST = 500
+#: Whether it is the turn of the run `r` in its session: no other one runs, and none waits that was submitted before.
+TURN = (
+    "(r.session = '' OR NOT EXISTS (SELECT FROM {runs} AS o WHERE o.session = r.session AND o.state = 'running' AND "
+    "o.key <> r.key) AND NOT EXISTS (SELECT FROM {runs} AS o WHERE o.session = r.session AND o.state = 'queued' AND "
+    "NOT o.cancelled AND o.number < r.number))"
+)
 
 
 class Book:
@@ -42,6 +54,7 @@ class Book:
         self.engine = sqlalchemy.create_engine(
             url, pool_size=connections, max_overflow=4, pool_pre_ping=not tries_again, hide_parameters=True
         )
+        sqlalchemy.event.listen(self.engine, "connect", self._connected)
         self._plain = self.engine.execution_options(isolation_level="AUTOCOMMIT")
         self.client = DBOSClient(
             system_database_engine=self.engine,
@@ -52,6 +65,12 @@ class Book:
         )
         self._threads = ThreadPoolExecutor(connections + 2, thread_name_prefix="newel-dbos")
         self._ready: asyncio.Future[None] | None = None
+
+    def _connected(self, connection: Any, _: Any) -> None:
+        """A process that is frozen in a transaction must not keep its rows from others for longer than its runs."""
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET idle_in_transaction_session_timeout = {math.ceil(self.access.heartbeat * 1000)}")
+        connection.commit()
 
     async def write(self, change: Callable[Concatenate[Page, P], T], /, *arguments: P.args, **named: P.kwargs) -> T:
         """Run `change` in a transaction; raises StoreUnavailableError if the database cannot be reached."""
@@ -114,10 +133,28 @@ class Page:
         self.stale: list[str] = []
 
     def query(self, statement: str, **named: Any) -> Sequence[Any]:
-        """Run a statement; ``{runs}``, ``{workers}`` and ``{queues}`` are the tables."""
+        """Run a statement; ``{runs}``, ``{workers}``, ``{queues}`` and DBOS's ``{workflows}`` are the tables."""
         tables = {name: f"{self.access.schema}.newel_{name}" for name in ("runs", "workers", "queues")}
-        found = self._connection.exec_driver_sql(statement.format(**tables), named)
+        statement = statement.format(**tables, workflows=f"{self.access.schema}.workflow_status")
+        found = self._connection.exec_driver_sql(statement, named)
         return found.all() if found.returns_rows else ()
+
+    def lock(self, key: str) -> Any | None:
+        """The row of a run, which nobody else changes before the end of the transaction; None: there is none.
+
+        Its session is locked before it: all that begins, ends or comes in there takes its turn.
+        """
+        found = self.query("SELECT session FROM {runs} WHERE key = %(key)s", key=key)
+        if not found:
+            return None
+        self.lock_session(found[0].session)
+        rows = self.query("SELECT state, cancelled, attempts, spec FROM {runs} WHERE key = %(key)s FOR UPDATE", key=key)
+        return rows[0] if rows else None
+
+    def lock_session(self, session: str) -> None:
+        """Have others wait who look whose turn it is in a session."""
+        if session:
+            self.query("SELECT pg_advisory_xact_lock(hashtextextended(%(session)s, 0))", session=session)
 
     def enqueue(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Have DBOS hand out these runs: each a row with `key`, `stretch`, `queue`, `tenant` and `priority`."""
@@ -138,18 +175,28 @@ class Page:
                 row["queue"],
             )
 
-    def hand_out(self, where: str, also: str = "", *, stale: bool = False, **named: Any) -> Sequence[Any]:
-        """Put the runs that `where` finds into the queue of DBOS, each as a new stretch; `also` sets more columns.
+    def hand_out(
+        self, where: str, also: str = "", *, key: str | None = None, stale: bool = False, **named: Any
+    ) -> Sequence[Any]:
+        """Put the runs `r` that `where` finds into the queue of DBOS, each as a new stretch; `also` sets more columns.
 
-        The workflows of the stretches before are `stale` if nobody runs them any more.
+        With a `key` it is that run only, once others have done with its row. Without, at most MOST runs, and none whose
+        row is in use: who calls looks again. The workflows of the stretches before are `stale` if nobody runs them.
         """
+        if key is not None:
+            self.lock(key)
+            where, lock = f"key = %(key)s AND {where}", ""
+        else:
+            lock = f" ORDER BY number LIMIT {MOST} FOR UPDATE SKIP LOCKED"
         rows = self.query(
-            "UPDATE {runs} SET state = 'queued', stretch = stretch + 1, waits = now(), due = NULL"
+            "UPDATE {runs} SET state = 'queued', stretch = stretch + 1, waits = now(), due = NULL, line = false"
             + also
-            + " WHERE key IN (SELECT key FROM {runs} WHERE "
+            + " WHERE key IN (SELECT key FROM {runs} AS r WHERE "
             + where
-            + " ORDER BY number LIMIT 500 FOR UPDATE SKIP LOCKED) RETURNING key, stretch, queue, "
+            + lock
+            + ") RETURNING key, stretch, queue, "
             "spec::json->>'tenant' AS tenant, (spec::json->>'priority')::int AS priority",
+            key=key,
             **named,
         )
         found = [row._mapping for row in rows]
@@ -158,10 +205,33 @@ class Page:
             self.stale += [workflow_id(row["key"], row["stretch"] - 1) for row in found]
         return rows
 
+    def remove(self, workflows: list[str]) -> None:
+        """Have DBOS forget workflows; that is not undone with the transaction."""
+        self._client.delete_workflows(workflows)
+
+    def remove_queues(self, names: Iterable[str]) -> None:
+        """Have DBOS forget queues; that is not undone either, and who works one again registers it again."""
+        for name in names:
+            self._client.delete_queue(name)
+
+    def next_in(self, session: str) -> None:
+        """Hand out the run of a session whose turn it is now, if it waited for that."""
+        if session:
+            self.hand_out("session = %(session)s AND line AND state = 'queued' AND " + TURN, session=session)
+
+
+def session_of(spec: InvocationSpec) -> str:
+    """What the tables know the session of a run by: a name of any length has 64 characters."""
+    return sha256(json.dumps([spec.app_name, spec.user_id, spec.session_id]).encode()).hexdigest()
+
+
+#: `workflow_id` of a run `r`, as SQL.
+WORKFLOW_ID = "CASE WHEN r.stretch = 1 AND strpos(r.key, '#') = 0 THEN r.key ELSE r.key || '#' || r.stretch END"
+
 
 def workflow_id(key: str, stretch: int) -> str:
-    """The workflow that hands a run out: it has the run's key, and later ones count."""
-    return key if stretch == 1 else f"{key}#{stretch}"
+    """The workflow that hands a run out: it has the run's key, and later ones count. No two runs share one."""
+    return key if stretch == 1 and "#" not in key else f"{key}#{stretch}"
 
 
 def _unavailable(error: SQLAlchemyError) -> Exception:

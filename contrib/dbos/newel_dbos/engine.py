@@ -14,8 +14,8 @@ from newel_dbos.worker import DbosWorker
 class DbosEngine(BaseEngine):
     """Runs over DBOS, in the database of `uri` (``dbos://user:password@host:port/database``).
 
-    ``heartbeat`` (30), ``poll`` (1), ``misfit`` (86400) and ``schema`` (newel_dbos) are the URI's own parameters, the
-    times in seconds; the others are libpq's. All machines use the same. The clock is the database's.
+    ``heartbeat`` (30), ``poll`` (1), ``misfit`` (a day), ``keep`` (30 days) and ``schema`` (newel_dbos) are the URI's
+    own parameters, the times in seconds; the others are libpq's. All machines use the same, and the database's clock.
     """
 
     def __init__(self, uri: str) -> None:
@@ -30,8 +30,8 @@ class DbosEngine(BaseEngine):
 
     async def submit(self, spec: InvocationSpec) -> RunRecord:
         """See `BaseEngine`."""
-        for name in ("app_name", "invocation_id", "version", "lock"):
-            if "\0" in getattr(spec, name):
+        for name, value in spec:
+            if isinstance(value, str) and "\0" in value:
                 raise SpecRefusedError(f"{name}: a text with a NUL cannot be stored")
         return await (await self._opened()).write(orders.submit, spec)
 

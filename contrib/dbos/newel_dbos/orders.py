@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
-from newel.engines import InvocationSpec, Outcome, RunNotFoundError, RunRecord, RunState, check_same
-from newel_dbos.book import Page, workflow_id
+from newel.engines import OVER, InvocationSpec, Outcome, RunNotFoundError, RunRecord, RunState, check_same
+from newel_dbos.book import TURN, Page, session_of, workflow_id
 
 _SERVED = "EXISTS (SELECT FROM {queues} AS q WHERE q.queue = r.queue AND q.lapses > now())"
 _RECORD = (
-    "SELECT spec, state, attempts, worker, reason, outcome, cancelled, due IS NOT NULL AS postponed, "
+    "SELECT spec, state, attempts, worker, reason, outcome, cancelled, due IS NOT NULL AS postponed, line, "
     + _SERVED
     + " AS served, extract(epoch FROM submitted)::float8 AS submitted, extract(epoch FROM started)::float8 AS started, "
     "extract(epoch FROM ended)::float8 AS ended FROM {runs} AS r "
@@ -19,16 +20,21 @@ _RECORD = (
 
 def submit(page: Page, spec: InvocationSpec) -> RunRecord:
     """See `BaseEngine.submit`."""
+    session = session_of(spec)
+    page.lock_session(session)
     rows = page.query(
-        "INSERT INTO {runs} (key, app_name, queue, spec, deadline) VALUES (%(key)s, %(app)s, %(queue)s, %(spec)s, "
-        "now() + %(seconds)s::float8 * interval '1 second') ON CONFLICT (key) DO NOTHING RETURNING 1 AS stretch",
+        "INSERT INTO {runs} (key, app_name, queue, spec, deadline, session) VALUES (%(key)s, %(app)s, %(queue)s, "
+        "%(spec)s, now() + %(seconds)s::float8 * interval '1 second', %(session)s) ON CONFLICT (key) DO NOTHING "
+        "RETURNING 1 AS stretch",
         key=spec.key,
         app=spec.app_name,
         queue=spec.queue,
         spec=spec.model_dump_json(),
         seconds=spec.seconds,
+        session=session,
     )
-    if rows:
+    wait = "UPDATE {runs} AS r SET line = true WHERE key = %(key)s AND NOT " + TURN + " RETURNING key"
+    if rows and not page.query(wait, key=spec.key):
         row = {"key": spec.key, "stretch": 1, "queue": spec.queue, "tenant": spec.tenant, "priority": spec.priority}
         page.enqueue([row])
     record = _only(page, spec.key)
@@ -39,35 +45,35 @@ def submit(page: Page, spec: InvocationSpec) -> RunRecord:
 
 def signal(page: Page, key: str) -> None:
     """See `BaseEngine.signal`."""
-    if not page.hand_out("key = %(key)s AND state = 'paused' AND NOT cancelled", ", signalled = false", key=key):
+    row = _locked(page, key)
+    if row.state == "paused" and not row.cancelled:
+        page.hand_out("state = 'paused'", ", signalled = false", key=key)
+    elif row.state == "running":
         # The answer may be there just before the run says that it pauses.
-        page.query("UPDATE {runs} SET signalled = true WHERE key = %(key)s AND state = 'running'", key=key)
-        _only(page, key)
+        page.query("UPDATE {runs} SET signalled = true WHERE key = %(key)s", key=key)
 
 
 def cancel(page: Page, key: str) -> None:
     """See `BaseEngine.cancel`. What a worker has begun is left to a worker, which ends its open calls."""
-    rows = page.query(
-        "UPDATE {runs} SET state = 'cancelled', cancelled = true, ended = now(), due = NULL, "
-        "reason = 'cancelled before it began', outcome = %(outcome)s "
-        "WHERE key = %(key)s AND state = 'queued' AND attempts = 0 RETURNING stretch",
-        key=key,
-        outcome=written(Outcome(state=RunState.CANCELLED)),
-    )
-    if rows:
-        page.stale.append(workflow_id(key, rows[0].stretch))
-        return
-    open_states = "state IN ('queued', 'running', 'paused')"
-    page.query("UPDATE {runs} SET cancelled = true WHERE key = %(key)s AND " + open_states, key=key)
-    _only(page, key)
+    row = _locked(page, key)
+    if row.state == "queued" and row.attempts == 0:
+        rows = page.query(
+            "UPDATE {runs} SET state = 'cancelled', cancelled = true, ended = now(), due = NULL, reason = 'cancelled "
+            "before it began', outcome = %(outcome)s WHERE key = %(key)s RETURNING key, stretch, session",
+            key=key,
+            outcome=written(Outcome(state=RunState.CANCELLED)),
+        )
+        drop(page, rows)
+    elif RunState(row.state) not in OVER:
+        page.query("UPDATE {runs} SET cancelled = true WHERE key = %(key)s", key=key)
 
 
 def retry(page: Page, key: str) -> None:
     """See `BaseEngine.retry`."""
-    spec = _only(page, key).spec
+    spec = InvocationSpec.model_validate_json(_locked(page, key).spec)
     again = spec.model_copy(update={"attempt": spec.attempt + 1})
     page.hand_out(
-        "key = %(key)s AND state IN ('failed', 'cancelled', 'misfit')",
+        "state IN ('failed', 'cancelled', 'misfit')",
         ", spec = %(spec)s, cancelled = false, signalled = false, failures = 0, crashes = 0, reason = '', "
         "outcome = NULL, ended = NULL, deadline = now() + %(seconds)s::float8 * interval '1 second'",
         key=key,
@@ -99,21 +105,41 @@ def several(page: Page, app_name: str | None, state: RunState | None, most: int)
 def give_up(page: Page, key: str | None = None) -> None:
     """End the runs for which no worker that fits came in time."""
     rows = page.query(
-        "UPDATE {runs} AS r SET state = 'misfit', ended = now(), due = NULL, reason = 'VersionMismatch: no worker for '"
-        " || queue || ' came in time' WHERE state = 'queued' AND (%(key)s::text IS NULL OR key = %(key)s) AND "
-        "waits < now() - %(misfit)s::float8 * interval '1 second' AND NOT EXISTS (SELECT FROM {queues} AS q WHERE "
-        "q.queue = r.queue AND q.lapses > now() - %(misfit)s::float8 * interval '1 second') RETURNING key, stretch",
+        "UPDATE {runs} SET state = 'misfit', ended = now(), due = NULL, reason = 'VersionMismatch: no worker for '"
+        " || queue || ' came in time' WHERE key IN (SELECT key FROM {runs} AS r WHERE state = 'queued' AND "
+        "(%(key)s::text IS NULL OR key = %(key)s) AND waits < now() - %(misfit)s::float8 * interval '1 second' AND "
+        "NOT EXISTS (SELECT FROM {queues} AS q WHERE q.queue = r.queue AND "
+        "q.lapses > now() - %(misfit)s::float8 * interval '1 second') FOR UPDATE SKIP LOCKED) "
+        "RETURNING key, stretch, session",
         key=key,
         misfit=page.access.misfit,
     )
-    page.stale += [workflow_id(row.key, row.stretch) for row in rows]
+    drop(page, rows)
+
+
+def drop(page: Page, ended: Iterable[Any]) -> None:
+    """Take runs that have ended without a worker out of DBOS's queue, and have the next of their sessions go."""
+    for row in ended:
+        page.stale.append(workflow_id(row.key, row.stretch))
+        page.next_in(row.session)
+
+
+def _locked(page: Page, key: str) -> Any:
+    """The row of a run as it is once others have done with it: what is decided by it holds until the commit."""
+    if (row := page.lock(key)) is None:
+        raise _unknown(key)
+    return row
 
 
 def _only(page: Page, key: str) -> RunRecord:
     rows = page.query(_RECORD + "WHERE key = %(key)s", key=key)
     if not rows:
-        raise RunNotFoundError(f"the engine has no run {key!r}")
+        raise _unknown(key)
     return _record(rows[0])
+
+
+def _unknown(key: str) -> RunNotFoundError:
+    return RunNotFoundError(f"the engine has no run {key!r}")
 
 
 def _record(row: Any) -> RunRecord:
@@ -138,6 +164,8 @@ def _reason(row: Any) -> str:
         return "it is being cancelled"
     if row.state == "queued" and not row.served:
         return f"no worker for {InvocationSpec.model_validate_json(row.spec).queue} is there"
+    if row.state == "queued" and row.line:
+        return "it waits for another run of its session"
     if row.state == "queued" and not text:
         return "it waits for a free worker"
     return text

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 from newel.engines import TIME_IS_OVER, InvocationSpec, Outcome, RunState
-from newel_dbos.book import Page, workflow_id
-from newel_dbos.orders import give_up, written
+from newel_dbos.book import MOST, TURN, WORKFLOW_ID, Page, session_of, workflow_id
+from newel_dbos.orders import drop, give_up, written
 
 #: How often a run may take its worker with it before it counts as failed.
 _MOST_CRASHES = 10
 #: Seconds before a run whose work raised an error is handed out again: doubled each time, at most.
 _MOST_PATIENCE = 30.0
-_MINE = "key = %(key)s AND stretch = %(stretch)s AND executor = %(executor)s AND state = 'running'"
+_OWN = "stretch = %(stretch)s AND executor = %(executor)s AND state = 'running'"
+_MINE = "key = %(key)s AND " + _OWN
 _TAKEN = " RETURNING key, stretch, spec, cancelled, extract(epoch FROM deadline - now())::float8 AS seconds"
+_ALIVE = "(SELECT executor FROM {workers})"
+#: A run `r` that a worker had which is gone.
+_LEFT = "r.state = 'running' AND r.executor NOT IN " + _ALIVE
+#: A run `r` that waits, and that nobody will hand out: DBOS's columns are documented as its "system tables".
+_FORGOTTEN = (
+    "r.state = 'queued' AND r.due IS NULL AND NOT r.cancelled AND CASE WHEN r.line THEN "
+    + TURN
+    + " ELSE NOT EXISTS (SELECT FROM {workflows} AS w WHERE w.workflow_uuid = "
+    + WORKFLOW_ID
+    + " AND (w.status IN ('ENQUEUED', 'DELAYED') OR w.status = 'PENDING' AND w.executor_id IN "
+    + _ALIVE
+    + ")) END"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,19 +50,29 @@ class Shift:
 
 
 def begin(page: Page, key: str, stretch: int, executor: str, worker: str) -> Shift | None:
-    """Take a run that was handed out; None: somebody else has it, or it is over."""
+    """Take a run that was handed out; None: somebody else has it, it is over, or another one of its session goes first.
+
+    Whoever was taken for dead meanwhile is alive with that: a run must not be had by somebody whose end nobody awaits.
+    """
+    _be_there(page, executor)
+    page.lock(key)
+    named = {"key": key, "stretch": stretch, "executor": executor, "worker": worker}
+    handed = "key = %(key)s AND stretch = %(stretch)s AND NOT cancelled AND (deadline IS NULL OR deadline > now()) AND "
     rows = page.query(
-        "UPDATE {runs} SET state = 'running', executor = %(executor)s, worker = %(worker)s, attempts = attempts + 1, "
-        "started = coalesce(started, now()), reason = '' WHERE key = %(key)s AND stretch = %(stretch)s AND "
+        "UPDATE {runs} AS r SET state = 'running', executor = %(executor)s, worker = %(worker)s, "
+        "attempts = attempts + 1, started = coalesce(started, now()), reason = '' WHERE "
+        + handed
         # Its own once more, if the answer to the first attempt was lost.
-        "(state = 'queued' OR state = 'running' AND executor = %(executor)s) AND NOT cancelled AND "
-        "(deadline IS NULL OR deadline > now())" + _TAKEN,
-        key=key,
-        stretch=stretch,
-        executor=executor,
-        worker=worker,
+        + "(state = 'running' AND executor = %(executor)s OR state = 'queued' AND "
+        + TURN
+        + ")"
+        + _TAKEN,
+        **named,
     )
-    return _shift(rows[0], executor) if rows else None
+    if rows:
+        return _shift(rows[0], executor)
+    page.query("UPDATE {runs} AS r SET line = true WHERE " + handed + "state = 'queued'", **named)
+    return None
 
 
 def _shift(row: Any, executor: str) -> Shift:
@@ -58,19 +82,21 @@ def _shift(row: Any, executor: str) -> Shift:
 
 def finish(page: Page, shift: Shift, outcome: Outcome, reason: str) -> None:
     """Write how a run has paused or ended."""
+    page.lock_session(session_of(shift.spec))
     rows = page.query(
         "UPDATE {runs} SET state = %(state)s, outcome = %(outcome)s, reason = %(reason)s, failures = 0, "
         "crashes = 0, ended = CASE WHEN %(state)s = 'paused' THEN NULL ELSE now() END WHERE "
         + _MINE
-        + " RETURNING signalled",
+        + " RETURNING signalled, session",
         **shift.row,
         state=outcome.state.value,
         outcome=written(outcome),
         reason=reason,
     )
     if rows and rows[0].signalled and outcome.state is RunState.PAUSED:
-        where = "key = %(key)s AND state = 'paused' AND NOT cancelled"
-        page.hand_out(where, ", signalled = false", key=shift.spec.key)
+        page.hand_out("state = 'paused' AND NOT cancelled", ", signalled = false", key=shift.spec.key)
+    if rows:
+        page.next_in(rows[0].session)
 
 
 def postpone(page: Page, shift: Shift, seconds: float, reason: str) -> None:
@@ -97,43 +123,43 @@ def fail(page: Page, shift: Shift, reason: str) -> None:
 
 def release(page: Page, shift: Shift) -> None:
     """Hand out again a run that its worker gives up."""
-    page.hand_out(_MINE, ", reason = 'its worker was stopped'", **shift.row)
+    page.hand_out(_OWN, ", reason = 'its worker was stopped'", **shift.row)
 
 
 def let_go(page: Page, key: str, stretch: int, executor: str) -> None:
     """Hand out again a run of a process in which no worker has it any more."""
-    page.hand_out(_MINE, ", reason = 'its worker was cut off'", key=key, stretch=stretch, executor=executor)
+    page.hand_out(_OWN, ", reason = 'its worker was cut off'", key=key, stretch=stretch, executor=executor)
 
 
 def give_back(page: Page, key: str, stretch: int, *, stale: bool = False) -> None:
     """Hand out again a run that came to a worker without room for it."""
-    where = "key = %(key)s AND stretch = %(stretch)s AND state = 'queued'"
-    page.hand_out(where, stale=stale, key=key, stretch=stretch)
+    page.hand_out("stretch = %(stretch)s AND state = 'queued' AND due IS NULL", stale=stale, key=key, stretch=stretch)
 
 
-def beat(page: Page, executor: str, queues: Collection[str]) -> bool:
-    """Say that a worker is there; False: others have taken it for dead meanwhile."""
-    seconds = page.access.heartbeat
+def beat(page: Page, executor: str, queues: Collection[str]) -> None:
+    """Say that a worker is there, again if others have taken it for dead meanwhile."""
     later = "now() + %(seconds)s::float8 * interval '1 second'"
-    known = page.query(
-        "UPDATE {workers} SET lapses = " + later + " WHERE executor = %(executor)s RETURNING executor",
+    page.query(
+        "INSERT INTO {workers} AS w (executor, lapses) VALUES (%(executor)s, "
+        + later
+        + ") ON CONFLICT (executor) DO UPDATE SET lapses = excluded.lapses",
         executor=executor,
-        seconds=seconds,
+        seconds=page.access.heartbeat,
     )
-    if not known:
-        page.query(
-            "INSERT INTO {workers} (executor, lapses) VALUES (%(executor)s, " + later + ") ON CONFLICT DO NOTHING",
-            executor=executor,
-            seconds=seconds,
-        )
     page.query(
         "INSERT INTO {queues} (queue, lapses) SELECT q, " + later + " FROM unnest(%(queues)s::text[]) AS q ORDER BY q "
         "ON CONFLICT (queue) DO UPDATE SET lapses = greatest({queues}.lapses, excluded.lapses)",
         queues=list(queues),
-        seconds=seconds,
+        seconds=page.access.heartbeat,
     )
     give_up(page)
-    return bool(known)
+
+
+def _be_there(page: Page, executor: str) -> None:
+    """Have nobody take a worker for dead before the transaction has ended."""
+    held = "SELECT executor FROM {workers} WHERE executor = %(executor)s FOR KEY SHARE"
+    if not page.query(held, executor=executor):
+        beat(page, executor, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +169,7 @@ class Chores:
     dead: bool
     due: bool
     over: bool
+    left: bool
 
 
 def look(page: Page, executor: str, has: bool) -> tuple[dict[str, tuple[int, bool]], Chores]:
@@ -153,46 +180,70 @@ def look(page: Page, executor: str, has: bool) -> tuple[dict[str, tuple[int, boo
         "SELECT EXISTS (SELECT FROM {workers} WHERE lapses < now()), "
         "EXISTS (SELECT FROM {runs} WHERE state = 'queued' AND due <= now()), "
         "EXISTS (SELECT FROM {runs} WHERE state IN ('queued', 'paused') AND cancelled) OR "
-        "EXISTS (SELECT FROM {runs} WHERE state IN ('queued', 'paused') AND deadline <= now())"
+        "EXISTS (SELECT FROM {runs} WHERE state IN ('queued', 'paused') AND deadline <= now()), "
+        "EXISTS (SELECT FROM {runs} AS r WHERE " + _LEFT + ")"
     )
     return {row.key: (row.stretch, row.cancelled) for row in rows}, Chores(*row)
 
 
-def dead(page: Page) -> list[str]:
-    """The workers that have been silent for too long."""
-    return [row.executor for row in page.query("SELECT executor FROM {workers} WHERE lapses < now()")]
+def bury(page: Page) -> None:
+    """Take for dead who has been silent for too long; not who begins a run just now."""
+    silent = "SELECT executor FROM {workers} WHERE lapses < now() FOR UPDATE SKIP LOCKED"
+    page.query("DELETE FROM {workers} WHERE executor IN (" + silent + ")")
 
 
-def bury(page: Page, executor: str, handed: Sequence[tuple[str, int]], *, stopped: bool = False) -> None:
-    """Hand out again what a worker had that is gone, unless somebody else does.
+def leave(page: Page, executor: str) -> None:
+    """Say that a worker is gone, and hand out what it had."""
+    page.query("DELETE FROM {workers} WHERE executor = %(executor)s", executor=executor)
+    stopped = ", reason = 'its worker was stopped'"
+    page.hand_out("state = 'running' AND executor = %(executor)s", stopped, stale=True, executor=executor)
+    recover(page)
 
-    `handed` are the runs that DBOS gave it and that it may not have begun. A worker that has `stopped` by itself is
-    gone without having been silent.
+
+def is_first(page: Page, executor: str) -> bool:
+    """Whether it is this worker, of those that are there, that looks for what all others have overlooked."""
+    rows = page.query("SELECT min(executor) AS executor FROM {workers} WHERE lapses > now()")
+    return bool(rows[0].executor == executor)
+
+
+def recover(page: Page) -> bool:
+    """Hand out again the runs that no worker has and none will get; True: there may be more of them.
+
+    It goes by what the tables have, not by what has happened: a row that was in use, a claim after its worker was
+    taken for dead, a process that ended between two transactions are found the next time.
     """
-    over = "" if stopped else " AND lapses < now()"
-    gone = page.query(
-        "DELETE FROM {workers} WHERE executor = (SELECT executor FROM {workers} WHERE executor = %(executor)s"
-        + over
-        + " FOR UPDATE SKIP LOCKED) RETURNING executor",
-        executor=executor,
+    page.query(
+        "UPDATE {runs} SET state = 'failed', ended = now(), outcome = %(outcome)s, reason = 'its workers were lost "
+        "too often' WHERE key IN (SELECT key FROM {runs} AS r WHERE crashes >= %(most)s AND "
+        + _LEFT
+        + " FOR UPDATE SKIP LOCKED)",
+        most=_MOST_CRASHES,
+        outcome=written(Outcome(state=RunState.FAILED, error="WorkerLostError")),
     )
-    if not gone:
-        return
-    running = "state = 'running' AND executor = %(executor)s"
-    crashed = ", crashes = crashes + 1, reason = 'its worker was lost'"
-    if stopped:
-        crashed = ", reason = 'its worker was stopped'"
-    else:
-        page.query(
-            "UPDATE {runs} SET state = 'failed', ended = now(), outcome = %(outcome)s, reason = 'its workers were lost "
-            "too often' WHERE crashes >= %(most)s AND " + running,
-            executor=executor,
-            most=_MOST_CRASHES,
-            outcome=written(Outcome(state=RunState.FAILED, error="WorkerLostError")),
-        )
-    page.hand_out(running, crashed, stale=True, executor=executor)
-    for key, stretch in handed:
-        give_back(page, key, stretch, stale=True)
+    crashed = page.hand_out(_LEFT, ", crashes = crashes + 1, reason = 'its worker was lost'", stale=True)
+    forgotten = page.hand_out(_FORGOTTEN, stale=True)
+    return len(crashed) == MOST or len(forgotten) == MOST
+
+
+def forget(page: Page) -> bool:
+    """Remove runs that have ended long ago, and queues that nobody has worked since; True: there may be more."""
+    long_ago = "now() - %(keep)s::float8 * interval '1 second'"
+    rows = page.query(
+        "SELECT key, stretch FROM {runs} WHERE ended < " + long_ago + " ORDER BY ended LIMIT %(most)s "
+        "FOR UPDATE SKIP LOCKED",
+        keep=page.access.keep,
+        most=MOST,
+    )
+    if rows:
+        page.remove([workflow_id(row.key, at) for row in rows for at in range(1, row.stretch + 1)])
+        page.query("DELETE FROM {runs} WHERE key = ANY(%(keys)s)", keys=[row.key for row in rows])
+    queues = page.query(
+        "DELETE FROM {queues} AS q WHERE lapses < now() - %(seconds)s::float8 * interval '1 second' AND NOT EXISTS "
+        "(SELECT FROM {runs} AS r WHERE r.queue = q.queue AND r.ended IS NULL) RETURNING queue",
+        seconds=max(page.access.keep, page.access.misfit),
+    )
+    page.remove_queues(row.queue for row in queues)
+    return len(rows) == MOST
 
 
 def hand_out_due(page: Page) -> None:
@@ -202,15 +253,18 @@ def hand_out_due(page: Page) -> None:
 
 def take_over(page: Page, executor: str, worker: str, queues: Collection[str]) -> list[Shift]:
     """Take runs of these queues that are to end although no worker has them, past their place in the queue."""
+    _be_there(page, executor)
     late = "state = 'queued' AND attempts = 0 AND deadline <= now()"
     rows = page.query(
         "UPDATE {runs} SET state = 'failed', ended = now(), due = NULL, outcome = %(outcome)s, "
-        "reason = 'its deadline passed before it began' WHERE " + late + " RETURNING key, stretch",
+        "reason = 'its deadline passed before it began' WHERE key IN (SELECT key FROM {runs} WHERE "
+        + late
+        + " FOR UPDATE SKIP LOCKED) RETURNING key, stretch, session",
         outcome=written(Outcome(state=RunState.FAILED, error=TIME_IS_OVER)),
     )
-    page.stale += [workflow_id(row.key, row.stretch) for row in rows]
+    drop(page, rows)
     rows = page.query(
-        "UPDATE {runs} SET state = 'running', executor = %(executor)s, worker = %(worker)s, due = NULL, "
+        "UPDATE {runs} SET state = 'running', executor = %(executor)s, worker = %(worker)s, due = NULL, line = false, "
         "stretch = stretch + 1 WHERE key IN (SELECT key FROM {runs} WHERE state IN ('queued', 'paused') AND "
         "(cancelled OR deadline <= now()) AND queue = ANY(%(queues)s::text[]) ORDER BY number LIMIT 50 "
         "FOR UPDATE SKIP LOCKED)" + _TAKEN,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dbos import DBOS
 from sqlalchemy import Engine
+from sqlalchemy.exc import OperationalError
 
 from newel_dbos.access import Access
+from newel_kernel import ConfigurationError
 
 #: Processes take turns to make the tables.
 _LOCK = 0x6E6577646273
@@ -23,6 +25,9 @@ _STATEMENTS = (
         outcome text, cancelled boolean NOT NULL DEFAULT false, signalled boolean NOT NULL DEFAULT false,
         submitted timestamptz NOT NULL DEFAULT now(), waits timestamptz NOT NULL DEFAULT now(),
         due timestamptz, deadline timestamptz, started timestamptz, ended timestamptz)""",
+    # Runs of a session take turns: one with `line` is not in DBOS's queue, and waits for another one of its session.
+    "ALTER TABLE {0}.newel_runs ADD COLUMN IF NOT EXISTS session text NOT NULL DEFAULT ''",
+    "ALTER TABLE {0}.newel_runs ADD COLUMN IF NOT EXISTS line boolean NOT NULL DEFAULT false",
     """CREATE TABLE IF NOT EXISTS {0}.newel_workers (
         executor text PRIMARY KEY, lapses timestamptz NOT NULL)""",
     """CREATE TABLE IF NOT EXISTS {0}.newel_queues (
@@ -35,14 +40,31 @@ _STATEMENTS = (
         WHERE state IN ('queued', 'paused') AND deadline IS NOT NULL""",
     """CREATE INDEX IF NOT EXISTS newel_runs_cancelled ON {0}.newel_runs (number)
         WHERE state IN ('queued', 'paused') AND cancelled""",
+    "CREATE INDEX IF NOT EXISTS newel_runs_ended ON {0}.newel_runs (ended) WHERE ended IS NOT NULL",
+    "CREATE INDEX IF NOT EXISTS newel_runs_runs ON {0}.newel_runs (session) WHERE state = 'running'",
+    "CREATE INDEX IF NOT EXISTS newel_runs_turn ON {0}.newel_runs (session, number) WHERE state = 'queued'",
 )
 
 
 def prepare(access: Access, engine: Engine) -> None:
-    """Make the tables of DBOS and of the engine, or bring them to this version."""
+    """Make the tables of DBOS and of the engine, or bring them to this version; raises ConfigurationError."""
+    _check_database(engine)
     DBOS.migrate(access.url, schema=access.schema)
     with engine.begin() as connection:
-        found = connection.exec_driver_sql("SELECT to_regclass(%s)", (f"{access.schema}.newel_runs_cancelled",))
+        found = connection.exec_driver_sql("SELECT to_regclass(%s)", (f"{access.schema}.newel_runs_turn",))
         if found.scalar() is None:
             for statement in _STATEMENTS:
                 connection.exec_driver_sql(statement.format(access.schema))
+
+
+def _check_database(engine: Engine) -> None:
+    """DBOS would create a database that is not there: a wrong name would be a place in which no worker looks."""
+    try:
+        engine.connect().close()
+    except OperationalError as error:
+        name = engine.url.database
+        if f'database "{name}" does not exist' not in str(error.orig):
+            raise
+        raise ConfigurationError(
+            f"there is no database {name!r} for the engine: create it (createdb {name}), or correct its address"
+        ) from None

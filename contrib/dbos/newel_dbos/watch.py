@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from newel.sessions import StoreUnavailableError
 from newel.sessions.stored import clockwork
 from newel_dbos import shifts
-from newel_dbos.book import WORKFLOW
+from newel_dbos.book import WORKFLOW, Page
 
 if TYPE_CHECKING:
     from newel_dbos.hub import Hub
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 #: Seconds between two looks, while this process has runs, and while it has none.
 _BUSY, _IDLE = 0.5, 1.0
+#: How many parts of what is to be done for many runs are done before this process says again that it is there.
+_PARTS = 10
 
 
 class Watch:
@@ -54,7 +57,7 @@ class Watch:
         if self._thread is not None:
             self._thread.join()
         with suppress(StoreUnavailableError, SQLAlchemyError):  # they find out by the silence
-            self._bury(self._hub.executor, stopped=True)
+            self._hub.book.change(shifts.leave, self._hub.executor)
 
     def beat(self) -> None:
         """Say that this process is there."""
@@ -81,10 +84,12 @@ class Watch:
         hub, heartbeat = self._hub, self._hub.access.heartbeat
         self._post(self._answer)
         now = clockwork.elapsed()
+        first = False
         # A loop that hangs for as long as that does nothing for its runs.
         if now - self._beaten > heartbeat / 3 and now - self._seen < heartbeat:
             self.beat()
             self._give_back_strays()
+            first = hub.book.look(shifts.is_first, hub.executor)
         held = [one for worker in tuple(hub.workers) for one in worker.held]
         found, chores = hub.book.look(shifts.look, hub.executor, bool(held) or self.in_doubt)
         if held:
@@ -96,8 +101,17 @@ class Watch:
         if chores.over:
             self._take_over()
         if chores.dead:
-            for executor in hub.book.change(shifts.dead):
-                self._bury(executor)
+            hub.book.change(shifts.bury)
+        if chores.dead or chores.left or first:
+            self._all(shifts.recover)
+        if first:
+            self._all(shifts.forget)
+
+    def _all(self, change: Callable[[Page], bool]) -> None:
+        """Do something about many runs, a part at a time, and leave the rest to the next time if they are too many."""
+        for _ in range(_PARTS):
+            if not self._hub.book.change(change):
+                return
 
     def _let_go(self, found: set[tuple[str, int]]) -> None:
         """Hand out again the runs of this process that none of its workers has, if that is so twice."""
@@ -128,20 +142,16 @@ class Watch:
             for shift in self._hub.book.change(shifts.take_over, self._hub.executor, workers[0].name, queues):
                 self._post(self._hub.end, shift)
 
-    def _claimed(self, executor: str) -> set[tuple[str, int]]:
-        """What DBOS has claimed for a process, with a workflow that is not over."""
-        client = self._hub.book.client
-        workflows = client.list_workflows(name=WORKFLOW, executor_id=executor, status="PENDING", load_output=False)
-        inputs = [workflow.input["args"] for workflow in workflows if workflow.input is not None]
-        return {(str(key), int(stretch)) for key, stretch, _ in inputs}
-
-    def _bury(self, executor: str, *, stopped: bool = False) -> None:
-        claimed = sorted(self._claimed(executor))
-        self._hub.book.change(shifts.bury, executor, claimed, stopped=stopped)
-
     def _give_back_strays(self) -> None:
         """Hand out again what DBOS claimed and did not hand over, as after an answer that got lost."""
-        strays = self._claimed(self._hub.executor) - self._hub.taken
+        strays = self._claimed() - self._hub.taken
         for key, stretch in strays & self._strays:
             self._hub.book.change(shifts.give_back, key, stretch, stale=True)
         self._strays = strays
+
+    def _claimed(self) -> set[tuple[str, int]]:
+        """What DBOS has claimed for this process, with a workflow that is not over."""
+        client, executor = self._hub.book.client, self._hub.executor
+        workflows = client.list_workflows(name=WORKFLOW, executor_id=executor, status="PENDING", load_output=False)
+        inputs = [workflow.input["args"] for workflow in workflows if workflow.input is not None]
+        return {(str(key), int(stretch)) for key, stretch, _ in inputs}

@@ -157,6 +157,8 @@ class DbosWorker(EngineWorker):
             await hub.write(shifts.finish, shift, failed, f"it took longer than {shift.spec.seconds:g} s")
         elif outcome is not None:
             await hub.write(shifts.finish, shift, outcome, "")
+        elif isinstance(error, PostponedError) and not self.open:  # its process has released it before the worker did
+            await hub.write(shifts.release, shift)
         elif isinstance(error, PostponedError):
             await hub.write(shifts.postpone, shift, error.seconds, error.reason)
         else:

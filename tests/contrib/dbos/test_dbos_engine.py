@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from tests.contrib.dbos.working import PATIENCE, Working, spec_of, until
+from tests.contrib.dbos.working import HOST, PATIENCE, Working, spec_of, until
 
 from newel.engines import EngineWorker, RunState, SpecRefusedError, queue_name
 from newel.engines.kinds import EngineBackend
@@ -83,8 +83,9 @@ def test_another_submission_by_the_same_key_is_refused_by_its_field(uri: str) ->
             given = {"message": {"parts": [{"text": "one"}]}, name: value}
             with pytest.raises(SpecRefusedError, match=name):
                 await engine.submit(spec_of("keys", "run-1", **given))
-        with pytest.raises(SpecRefusedError, match="version"):
-            await engine.submit(spec_of("keys", "run-2", version="1\0"))
+        for name in ("version", "user_id", "session_id", "tenant", "message_artifact"):
+            with pytest.raises(SpecRefusedError, match=f"{name}: .*NUL"):
+                await engine.submit(spec_of("keys", "run-2", **{name: "1\0"}))
         assert len(await engine.records(app_name="keys")) == 1
         await engine.close()
 
@@ -240,6 +241,23 @@ def test_a_worker_that_is_drained_releases_its_runs_and_another_resumes_them(uri
     asyncio.run(main())
 
 
+def test_a_run_that_its_process_releases_while_its_worker_drains_has_had_an_attempt(uri: str) -> None:
+    async def main() -> None:
+        async with working(uri, "hasty") as (engine, work, worker):
+            await engine.submit(spec_of("hasty", "waits-1"))
+            await until(engine, "hasty:waits-1", RunState.RUNNING)
+            await eventually(lambda: "hasty:waits-1" in work.now)
+            draining = asyncio.ensure_future(worker.drain(PATIENCE))
+            await asyncio.sleep(0.1)
+            work.release("hasty:waits-1")
+            await draining
+            record = await engine.record("hasty:waits-1")
+            assert record is not None
+            assert (record.state, record.attempts) == (RunState.QUEUED, 1)
+
+    asyncio.run(main())
+
+
 def test_two_workers_of_a_process_share_its_dbos_and_one_may_leave(uri: str) -> None:
     async def main() -> None:
         engine, left, right = DbosEngine(uri), Working(), Working()
@@ -327,11 +345,25 @@ def test_the_uri_says_how(uri: str) -> None:
         ("dbos://db/a?poll=soon", "poll='soon'"),
         ("dbos://db/a?heartbeat=0", "heartbeat='0'"),
         ("dbos://db/a?schema=a;b", "schema="),
+        ("dbos://db/a?hartbeat=9", "'hartbeat' is not a parameter .*: schema, heartbeat, poll, misfit, keep, "),
     ):
         with pytest.raises(ConfigurationError, match=named):
             access_of(wrong)
     backend = compose("minimal", plugins=[plugin]).registry.find(EngineBackend, "dbos")
     assert isinstance(backend.open(uri), DbosEngine)
+
+
+def test_a_database_that_does_not_exist_is_not_made(uri: str) -> None:
+    async def main() -> None:
+        engine = DbosEngine(f"dbos://postgres@{HOST}/newel_dbos_mistyped")
+        with pytest.raises(ConfigurationError, match=r"no database 'newel_dbos_mistyped' .*createdb"):
+            await engine.submit(spec_of("mistyped", "run-1"))
+        with pytest.raises(ConfigurationError, match="no database"):
+            await engine.worker(Working(), ["q"]).start()
+        await engine.close()
+
+    asyncio.run(main())
+    assert not rows(uri, "SELECT 1 FROM pg_database WHERE datname = 'newel_dbos_mistyped'")
 
 
 def test_a_database_that_is_away_is_named_without_its_address(uri: str) -> None:

@@ -116,7 +116,7 @@ def test_a_run_is_submitted_answered_released_and_taken_over(project: Project) -
     worker.send_signal(signal.SIGTERM)  # the second one does not wait for --drain
     assert worker.wait(PATIENCE) == 0
     shown = project.shown("long")
-    assert (shown["state"], shown["events"], shown["ended"]) == ("queued", 2, None)
+    assert (shown["state"], shown["events"], shown["ended"], shown["attempts"]) == ("queued", 2, None, 1)
     project.worker()
     gate.touch()
     _until(lambda: project.shown("long")["state"] == "ended")
