@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import math
-import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import asyncpg
 
@@ -21,7 +18,8 @@ from newel.sessions.stored.statements import Statements
 from newel.sessions.stored.steps import Query, Reply, Trouble
 from newel.sessions.stored.time_limits import postgres_limits, postgres_own_limits, set_local
 from newel_kernel import ConfigurationError
-from newel_postgres.parameters import parameters_of
+from newel_postgres.access import Access, configure, server_settings
+from newel_postgres.listener import PostgresListener
 
 if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy
@@ -49,55 +47,6 @@ _CONFIGURATION_ERRORS = (
 _OF_A_PROXY = (asyncpg.DuplicatePreparedStatementError, asyncpg.InvalidSQLStatementNameError)
 #: The advisory lock by which the migrations of all processes take turns; no lock outlives its transaction.
 _MIGRATION_LOCK = 0x6E6577656C
-#: URL parameters that are newel's and not libpq's.
-_OWN_PARAMETERS = ("schema", "pool_size", "proxy")
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """How the database is reached."""
-
-    url: str
-    schema: str
-    pool_size: int
-    proxy: bool
-    patience: float
-    #: What the database holds, for messages.
-    kind: str = "session store"
-    #: Seconds that connecting may take.
-    connect_seconds: float = 15.0
-    #: (level, option, value) for the sockets of the connections.
-    socket_options: tuple[tuple[int, int, int], ...] = ()
-    #: Whether tables are neither made, brought to a newer version, nor written.
-    read_only: bool = False
-
-    @property
-    def shown(self) -> str:
-        """The database's address without a password, for messages."""
-        parts = urlsplit(self.url)
-        host = f"{parts.hostname or 'PGHOST'}{f':{parts.port}' if parts.port else ''}"
-        return repr(f"postgresql://{host}{parts.path}{f'?schema={self.schema}' if self.schema else ''}")
-
-
-def access_of(url: str, schema: str, pool_size: int, proxy: bool, patience: float, kind: str) -> Access:
-    """The access for a URL. Its `pool_size` wins; its other parameters fill in what the arguments leave out."""
-    if pool_size < 1:
-        raise ConfigurationError(f"pool_size is {pool_size}: at least one connection is needed")
-    parts = urlsplit(url)
-    if parts.scheme not in ("postgresql", "postgres", "postgresql+asyncpg"):
-        raise ConfigurationError(f"a PostgreSQL {kind} is named by postgresql://user@host:port/database")
-    params = parse_qsl(parts.query, keep_blank_values=True)
-    own = {name: value for name, value in params if name in _OWN_PARAMETERS}
-    asked = parameters_of([(name, value) for name, value in params if name not in _OWN_PARAMETERS], kind)
-    try:
-        pool_size = int(own.get("pool_size", pool_size))
-    except ValueError as error:
-        raise ConfigurationError(f"pool_size in the URL of a {kind} is not a number: {error}") from error
-    url = urlunsplit(parts._replace(scheme="postgresql", query=urlencode(asked.passed)))
-    proxy = proxy or own.get("proxy", "") in ("1", "true") or asked.proxy
-    seconds = min(patience, asked.connect_seconds or patience)
-    schema = schema or own.get("schema", "")
-    return Access(url, schema, pool_size, proxy, patience, kind, seconds, asked.socket_options)
 
 
 class PostgresDatabase(PooledDatabase):
@@ -108,11 +57,16 @@ class PostgresDatabase(PooledDatabase):
         self._access = access
         self.one_statement_commits = not access.proxy
         self.writers = access.pool_size
+        self._sessions = statements.table("sessions")
         self._schema = Schema(POSTGRES, access.schema, access.shown)
 
     def make_pool(self) -> Pool:
         """A pool for the running loop."""
         return PostgresPool(self._access)
+
+    def listener(self, wake: Callable[[int], object]) -> PostgresListener | None:
+        """See `Database`. A pooler hands the connection on with each transaction: nothing is heard behind it."""
+        return None if self._access.proxy else PostgresListener(self._access, self._sessions, wake)
 
     async def prepare(self, connection: Connection) -> None:
         """Make the tables, or bring them to this version."""
@@ -131,7 +85,7 @@ class PostgresPool(Pool):
         self._access = access
         # Behind a proxy no statement may outlive its transaction, and each transaction sets its own limits.
         options: dict[str, Any] = (
-            {"statement_cache_size": 0} if access.proxy else {"server_settings": _server_settings(access)}
+            {"statement_cache_size": 0} if access.proxy else {"server_settings": server_settings(access)}
         )
         with translated(access):
             self._pool = asyncpg.create_pool(
@@ -146,12 +100,7 @@ class PostgresPool(Pool):
             )
 
     async def _configure(self, connection: Any) -> None:
-        """Set the options of the new connection's socket; one in the file system has none of them."""
-        transport = getattr(connection, "_transport", None)
-        used = transport.get_extra_info("socket") if transport is not None else None
-        if used is not None and used.family in (socket.AF_INET, socket.AF_INET6):
-            for level, option, value in self._access.socket_options:
-                used.setsockopt(level, option, value)
+        configure(connection, self._access)
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
@@ -169,11 +118,6 @@ class PostgresPool(Pool):
             await self._pool.close()
         except Exception:  # noqa: BLE001 - a connection that cannot be closed cleanly
             self._pool.terminate()
-
-
-def _server_settings(access: Access) -> dict[str, str]:
-    limits = postgres_limits(access.patience)
-    return {**limits, "default_transaction_read_only": "on"} if access.read_only else limits
 
 
 async def _no_reset(connection: object) -> None:

@@ -9,7 +9,8 @@ from newel.sessions.stored.leases import Leases
 from newel.sessions.stored.schema import quoted
 from newel.sessions.stored.service import StoredSessionService
 from newel.sessions.stored.statements import Statements
-from newel_postgres.database import PostgresDatabase, access_of
+from newel_postgres.access import access_of
+from newel_postgres.database import PostgresDatabase
 
 
 class PostgresSessionService(StoredSessionService):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar, cast
 
+from newel.sessions.stored.changes import Listener
 from newel.sessions.stored.database import Database
 from newel.sessions.stored.reads import Head, Tail
 from newel.sessions.stored.rows import Data, EventRows
@@ -62,6 +63,10 @@ class CachedDatabase:
     async def backup(self, target: str) -> None:
         """See `Database`."""
         await self._inner.backup(target)
+
+    def listener(self, wake: Callable[[int], object]) -> Listener | None:
+        """See `Database`."""
+        return self._inner.listener(wake)
 
     async def close(self) -> None:
         """See `Database`."""

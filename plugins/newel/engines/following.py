@@ -2,42 +2,38 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator
 
 from newel.claims import is_leasing
 from newel.engines.engine import OVER, BaseEngine, RunRecord, RunState
 from newel.engines.places import Place
 from newel.sessions.contract import SessionStore
+from newel.sessions.watching import watched
 from newel_kernel import BaseSessionService, Event
 
 #: An event, and how many events the session had with it.
 Numbered = tuple[int, Event]
-#: How long nobody looks at the log after nothing came: at first, at most, and how much longer each time.
-#: Looking adds about a twelfth to the time that a first event takes anyway.
-_FIRST_PAUSE, _LONGEST_PAUSE, _GROWTH = 0.02, 0.5, 1.15
 
 
 async def follow(
     store: BaseSessionService, engine: BaseEngine, where: Place, invocation_id: str, after: int = 0
 ) -> AsyncGenerator[Numbered, None]:
     """The stored events of an invocation behind the first `after` events of its session, each once and in order."""
-    reading, pause = _Reading(store, where, after), _FIRST_PAUSE
-    key = f"{where['app_name']}:{invocation_id}"
-    is_over = False
-    while True:
-        came = await reading.more()
-        for number, event in came:
-            if event.invocation_id == invocation_id:
-                yield number, event
-        if is_over:
-            return
-        if came:
-            pause = _FIRST_PAUSE
-        is_over = not came and await _is_left(await engine.record(key), reading, invocation_id)
-        if not came and not is_over:
-            await asyncio.sleep(pause)
-            pause = min(pause * _GROWTH, _LONGEST_PAUSE)
+    reading, key, is_over = _Reading(store, where, after), f"{where['app_name']}:{invocation_id}", False
+    async with watched(store, **where) as watch:
+        while True:
+            came = await reading.more()
+            for number, event in came:
+                if event.invocation_id == invocation_id:
+                    yield number, event
+            if is_over:
+                return
+            if came:
+                watch.soon()
+                continue
+            is_over = await _is_left(await engine.record(key), reading, invocation_id)
+            if not is_over:
+                await watch.wait()
 
 
 class _Reading:

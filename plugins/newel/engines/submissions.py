@@ -20,6 +20,7 @@ from newel.engines.work import AgentWork
 from newel.questions.answer_checks import check_answers
 from newel.questions.precedence import HANDED_OVER
 from newel.runs import RunCancelledError
+from newel.sessions.contract import WatchedSessions
 from newel.sessions.out_of_band import OutOfBand
 from newel.turns.resumption import continued
 from newel_kernel import (
@@ -163,6 +164,8 @@ class Submissions:
         await self.engine.cancel(key)
         if before is not None and before.state in (RunState.PAUSED, RunState.QUEUED):  # a worker closes its own
             await close_calls(self._runner, where, invocation_id)
+        if isinstance(store := self._runner.session_service, WatchedSessions):
+            await store.wake(**where)
 
     async def close(self) -> None:
         """Let go of the engine, if it is the runner's own."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
+from typing import Any
 
 from pydantic_core import to_json
 
@@ -21,11 +22,13 @@ from newel.server.places import Place
 from newel.server.refusals import logged, refusal_of
 from newel.server.wire import Wire
 from newel.sessions.contract import SessionStore
+from newel.sessions.watching import Watch, watched
 from newel_kernel import BaseSessionService, Event, Session, SessionNotFoundError, seam
 
 Frames = AsyncGenerator[bytes, None]
-#: How often the log of a run in another process is read, in seconds.
-_POLL_SECONDS = 0.3
+#: How soon it is seen that this process is about to end, and how long the bus must have been quiet before a run that is
+#: over has nothing more to say, in seconds.
+_CUT_SECONDS = _QUIET_SECONDS = 0.3
 _CUT = "the server has ended before the run: come back with Last-Event-ID"
 #: The last frame of a stream that ends because the server does.
 CUT = b"data: " + to_json({"error": _CUT, "code": 503}) + b"\n\n"
@@ -150,24 +153,44 @@ async def replay(
     Partial events come by the bus, if there is one. A frame says that this process ends first (`is_cut`). `is_queued`
     is asked whether the run is to go on although no process has the session.
     """
-    log = Log(store, where, invocation)
     yield b""
+    async with (
+        watched(store, **where) as watch,
+        aclosing(
+            _replayed(store, where, wire, Log(store, where, invocation), after, bus, watch, is_cut, is_queued)
+        ) as frames,
+    ):
+        async for frame in frames:
+            yield frame
+
+
+async def _replayed(
+    store: BaseSessionService,
+    where: Place,
+    wire: Wire,
+    log: Log,
+    after: int,
+    bus: EventBus | None,
+    watch: Watch,
+    is_cut: Callable[[], bool],
+    is_queued: Callable[[], Awaitable[bool]] | None,
+) -> Frames:
     while True:
         goes_on = is_queued is not None and await is_queued()  # before the log is read: what came until then counts
         events, session = await log.after(after)
         for number, event in events:
             if event.author != "user":
-                yield _written(wire, event, _head(invocation, number))
+                yield _written(wire, event, _head(log.invocation, number))
         if not goes_on and not _is_run(store, session):
             return
         if is_cut():
             yield CUT
             return
         if bus is None or not isinstance(store, SessionStore):
-            await asyncio.sleep(_POLL_SECONDS)
+            await _waited(watch, is_cut)
             continue
         try:
-            async with aclosing(_heard(bus, store, where, wire, log, after, is_cut)) as frames:
+            async with aclosing(_heard(bus, store, where, wire, log, after, watch, is_cut)) as frames:
                 async for frame in frames:
                     yield frame
         except Exception as error:  # noqa: BLE001 - a plugin boundary: only partial events are missed without it
@@ -187,20 +210,23 @@ async def _heard(
     wire: Wire,
     log: Log,
     after: int,
+    watch: Watch,
     is_cut: Callable[[], bool],
 ) -> Frames:
-    """The frames of what the bus tells, until nothing has come for a while and no process runs the session."""
-    heard: asyncio.Queue[Event] = asyncio.Queue(WINDOW)
+    """The frames of what the bus tells, until no process runs the session."""
+    heard: asyncio.Queue[Event | None] = asyncio.Queue(WINDOW)
     listening = seam.spawn(listen(bus.follow(store, **where, after=log.position), heard), name="bus")
+    looking = seam.spawn(_looks(watch, heard, is_cut), name="looks")
+    quiet = seam.monotonic() + _QUIET_SECONDS
     try:
         while not is_cut():
-            try:
-                async with asyncio.timeout(_POLL_SECONDS):
-                    event = await heard.get()
-            except TimeoutError:
-                if listening.done() or not _is_run(store, await store.open(**where)):
+            if (event := await heard.get()) is None:
+                if listening.done():
+                    break
+                if seam.monotonic() > quiet and not _is_run(store, await store.open(**where)):
                     break
                 continue
+            quiet = seam.monotonic() + _QUIET_SECONDS
             if event.partial:
                 if event.invocation_id == log.invocation and log.count >= after:
                     yield b"".join((_head(log.invocation, log.count), wire.event(event), b"\n\n"))
@@ -208,12 +234,30 @@ async def _heard(
                 yield _written(wire, event, _head(log.invocation, number))
     finally:
         listening.cancel()
-        await asyncio.gather(listening, return_exceptions=True)
+        looking.cancel()
+        await asyncio.gather(listening, looking, return_exceptions=True)
     if not listening.cancelled() and (error := listening.exception()) is not None:
         raise error
 
 
-async def listen(events: AsyncGenerator[Event, None], heard: asyncio.Queue[Event]) -> None:
+async def _looks(watch: Watch, heard: asyncio.Queue[Event | None], is_cut: Callable[[], bool]) -> None:
+    """Say when it is time to look whether the session is run, behind all that the bus has told."""
+    while True:
+        await _waited(watch, is_cut)
+        await heard.put(None)
+
+
+async def _waited(watch: Watch, is_cut: Callable[[], bool]) -> None:
+    """Wait until it is time to look at the session, or this process is about to end."""
+    waiting = seam.spawn(watch.wait())
+    try:
+        while not waiting.done() and not is_cut():
+            await asyncio.wait([waiting], timeout=_CUT_SECONDS)
+    finally:
+        waiting.cancel()
+
+
+async def listen(events: AsyncGenerator[Event, None], heard: asyncio.Queue[Any]) -> None:
     """Hand on what the bus tells."""
     async with aclosing(events):
         async for event in events:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from newel_kernel import BaseSessionService, Event, Session
+
+if TYPE_CHECKING:
+    from newel.sessions.watching import Watch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +57,18 @@ class SearchableSessions(ABC):
 
         Upper and lower case are the same. The store may name further sessions, so look at what it names.
         """
+
+
+class WatchedSessions(ABC):
+    """What a store implements that says when a session changes, so that its followers need not look so often."""
+
+    @abstractmethod
+    def watch(self, *, app_name: str, user_id: str, session_id: str) -> AbstractAsyncContextManager[Watch]:
+        """A watch over a session: what changes from now on ends its wait. No event is in it, so look at the log."""
+
+    @abstractmethod
+    async def wake(self, *, app_name: str, user_id: str, session_id: str) -> None:
+        """End the waits of a session's followers, also in other processes: its run has changed, if not its log."""
 
 
 class SessionStore(BaseSessionService):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from itertools import count
 
+from newel.connections.wakes import Wakes
 from newel.sessions import event_log
 from newel.sessions.contract import (
     Capabilities,
@@ -13,6 +15,7 @@ from newel.sessions.contract import (
     SessionOwner,
     SessionPage,
     SessionStore,
+    WatchedSessions,
 )
 from newel.sessions.event_log import EventLog
 from newel.sessions.forks import fork_length, state_at
@@ -32,6 +35,7 @@ from newel.sessions.views import (
     fenced,
     stored_before,
 )
+from newel.sessions.watching import Watch
 from newel_kernel import (
     AlreadyExistsError,
     Event,
@@ -51,7 +55,7 @@ from newel_types import deep_copy, well_formed
 Scope = Json
 
 
-class InMemorySessionService(OwnedSessions, SearchableSessions, SessionStore):
+class InMemorySessionService(OwnedSessions, SearchableSessions, WatchedSessions, SessionStore):
     """Sessions by app, user and id. `open` gives a view that shares the stored log of frozen events.
 
     Event loops in several threads may use one.
@@ -67,6 +71,8 @@ class InMemorySessionService(OwnedSessions, SearchableSessions, SessionStore):
         #: By name, what else goes with a session (its app, its user and its id) that is deleted.
         self.forgetting: dict[str, Callable[[str, str, str], None]] = {}
         self._numbers = count(1)
+        #: Made with the first follower.
+        self._wakes: Wakes | None = None
 
     async def create_session(
         self, *, app_name: str, user_id: str, state: Json | None = None, session_id: str | None = None
@@ -195,6 +201,19 @@ class InMemorySessionService(OwnedSessions, SearchableSessions, SessionStore):
         stored = self._stored(app_name, user_id, session_id)
         return list(stored.events[after:]) if stored is not None else []
 
+    @asynccontextmanager
+    async def watch(self, *, app_name: str, user_id: str, session_id: str) -> AsyncIterator[Watch]:
+        """A watch over the session."""
+        if self._wakes is None:
+            self._wakes = Wakes()
+        with self._wakes.watched((app_name, user_id, session_id)) as changed:
+            yield Watch(changed, lambda: True)
+
+    async def wake(self, *, app_name: str, user_id: str, session_id: str) -> None:
+        """End the waits of those who follow the session."""
+        if self._wakes is not None:
+            self._wakes.wake((app_name, user_id, session_id))
+
     async def append_out_of_band(self, *, app_name: str, user_id: str, session_id: str, event: Event) -> Event:
         """Append during a run of the session: every view in this process follows."""
         view = await self.open(app_name=app_name, user_id=user_id, session_id=session_id)
@@ -237,6 +256,8 @@ class InMemorySessionService(OwnedSessions, SearchableSessions, SessionStore):
                 freeze_event(kept)
             session.version = stored.version = len(log)
             session.last_update_time = stored.last_update_time = event.timestamp
+            if self._wakes is not None:
+                self._wakes.wake((session.app_name, session.user_id, session.id))
             return event
 
     def _append_any(self, stored: Session, session: Session, log: EventLog, event: Event) -> Event:
@@ -252,6 +273,8 @@ class InMemorySessionService(OwnedSessions, SearchableSessions, SessionStore):
         actions = kept.touched_actions
         if actions is not None and actions.state_delta:
             self._apply(stored, deep_copy(actions.state_delta))
+        if self._wakes is not None:
+            self._wakes.wake((session.app_name, session.user_id, session.id))
         return event
 
     def _apply(self, stored: Session, delta: Scope) -> None:

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newel_kernel import ConfigurationError
-from newel_postgres.database import Access, PostgresPool, access_of
+from newel_postgres.access import Access, access_of
+from newel_postgres.database import PostgresPool
 
 BASE = "postgresql://ann:pw@db.example:5432/agents"
 #: What hosting providers and the tools around them print, each with what is left for the driver.

@@ -19,7 +19,8 @@ from newel.sessions.stored.rows import Key
 from newel_compose import compose
 from newel_kernel import ConfigurationError, Event, FeatureUnavailableError, SessionError
 from newel_postgres import PostgresSessionService
-from newel_postgres.database import access_of, translated
+from newel_postgres.access import access_of
+from newel_postgres.database import translated
 
 WHERE: dict[str, Any] = {"app_name": "app", "user_id": "u", "session_id": "s"}
 SERVICES = [PostgresSessionService, DatabaseSessionService]

@@ -12,7 +12,8 @@ from newel.sessions.stored import clockwork
 from newel.sessions.stored.pooled import Connection, Rejected, driven
 from newel.sessions.stored.steps import Query, Steps, Trouble
 from newel_kernel import ConfigurationError
-from newel_postgres.database import Access, PostgresPool
+from newel_postgres.access import Access
+from newel_postgres.database import PostgresPool
 from newel_postgres.memory.tables import VERSION, Tables
 from newel_postgres.memory.work import Work
 

@@ -13,7 +13,7 @@ from newel.memory.base_memory_service import check_limit
 from newel.memory.embedding import check_embedder, needed, question_vector, vectors_of
 from newel.memory.rows import Existing, checked, row_of_entry, row_of_event
 from newel_kernel import ConfigurationError, Event, Session
-from newel_postgres.database import access_of
+from newel_postgres.access import access_of
 from newel_postgres.memory.conversion import Begin, Clear, Finish, Following, Step
 from newel_postgres.memory.database import MemoryDatabase
 from newel_postgres.memory.lexemes import words_of

@@ -12,6 +12,7 @@ from newel.sessions.sqlite.database import PATIENCE, STATEMENTS, SqliteDatabase,
 from newel.sessions.sqlite.renewal import SqliteRenewal
 from newel.sessions.sqlite.upkeep import backup, vacuum
 from newel.sessions.sqlite.writer import SqliteWriter
+from newel.sessions.stored.changes import Listener
 from newel.sessions.stored.keeper import Keeper
 from newel.sessions.stored.leases import Leases
 from newel.sessions.stored.service import StoredSessionService
@@ -53,6 +54,10 @@ class SqliteFile:
     def send(self, write: Write[object]) -> None:
         """Commit it with the next write, or a moment later at the latest."""
         self.writer.send(write)
+
+    def listener(self, wake: Callable[[int], object]) -> Listener | None:
+        """See `Database`. A file tells nobody: those in other processes look at it."""
+        return None
 
     async def close(self) -> None:
         """See `Database`."""

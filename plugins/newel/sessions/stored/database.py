@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
+from newel.sessions.stored.changes import Listener
 from newel.sessions.stored.steps import Read, Write
 
 T = TypeVar("T")
@@ -32,6 +33,9 @@ class Database(Protocol):
 
     def send(self, write: Write[object]) -> None:
         """Commit `write` in the background; a failure is not reported."""
+
+    def listener(self, wake: Callable[[int], object]) -> Listener | None:
+        """What calls `wake` with the number of each session that another process changes; None: nothing can."""
 
     async def close(self) -> None:
         """Commit pending writes, and close. The database cannot be used afterwards."""

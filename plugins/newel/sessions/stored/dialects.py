@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
+#: In PostgreSQL whoever follows sessions shares an advisory lock for each: of this class, the session's number in so
+#: many. An append that can take it alone knows that nobody does. Changes are told in this channel, as TABLE:NUMBER.
+FOLLOWED_CLASS, FOLLOWED_SLOTS, CHANGES = 0x6E65776C, 256, "newel_changes"
 #: No lease is given for longer, in seconds.
 LONGEST_LEASE = 86_400
 _PARAMETER = re.compile(r"\?(\d+)")
@@ -55,6 +58,10 @@ class Dialect:
     unlocked: str = "FOR UPDATE SKIP LOCKED"
     #: Begins a transaction that will write.
     begin: str = "BEGIN"
+    #: Whether somebody follows the session of the column `number`, and tells those who follow some (a table and, as ?1,
+    #: the numbers of sessions) that they have changed; empty: nobody can be told.
+    followed: str = ""
+    announce: str = ""
     #: Makes an INSERT do nothing (empty: it fails), or replace the value, if the row exists.
     unless_exists: str = "ON CONFLICT DO NOTHING"
     replacing: str = "ON CONFLICT ({columns}) DO UPDATE SET value = excluded.value"
@@ -119,6 +126,11 @@ POSTGRES = Dialect(
     like="{column} ILIKE {pattern} ESCAPE '!'",
     casts=True,
     at_once=True,
+    followed=f"NOT pg_try_advisory_xact_lock({FOLLOWED_CLASS:d}, CAST(number % {FOLLOWED_SLOTS:d} AS integer))",
+    announce=(
+        "SELECT pg_notify('{channel}', CAST(CAST('{table}' AS regclass) AS oid) || ':' || n) "
+        "FROM unnest(CAST(?1 AS bigint[])) AS changed (n)"
+    ),
     vacuum="VACUUM (ANALYZE)",
     unlimited=("SET statement_timeout = 0", "RESET statement_timeout"),
     types={

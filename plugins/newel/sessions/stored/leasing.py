@@ -8,6 +8,7 @@ from newel.claims.errors import SessionBusyError
 from newel.claims.owners import is_dead
 from newel.sessions.errors import StoreUnavailableError
 from newel.sessions.stored import clockwork
+from newel.sessions.stored.changes import Changes
 from newel.sessions.stored.database import Database
 from newel.sessions.stored.leases import Lease, Leases, check_seconds
 from newel.sessions.stored.patience import OnePatience
@@ -26,6 +27,7 @@ class Leasing:
     _database: Database
     _leases: Leases
     _reader: SessionReader
+    _changes: Changes
 
     def holder(self, session: Session) -> str | None:
         """The other owner of the session's lease when it was last opened; None if that process is known to be dead."""
@@ -103,7 +105,7 @@ class Leasing:
         """Give the lease back, without waiting for the store."""
         lease = self._leases.drop(session)
         if lease is not None and lease.taken:
-            self._database.send(Prolong(_key(session), lease.number, session.lease, None))
+            self._database.send(self._given_back(session, lease))
 
     async def claim(self, *, app_name: str, user_id: str, session_id: str, owner: str, ttl: float) -> Session | None:
         """Take the session for `ttl` seconds: a view that holds the lease, or None if another owner has it."""
@@ -139,7 +141,11 @@ class Leasing:
     async def release(self, session: Session) -> None:
         """Give the lease back, so that the next claim need not wait."""
         if (lease := self._leases.drop(session)) is not None:
-            await self._database.commit(Prolong(_key(session), lease.number, session.lease, None))
+            await self._database.commit(self._given_back(session, lease))
+
+    def _given_back(self, session: Session, lease: Lease) -> Prolong:
+        """That a run is over: its followers learn it by that."""
+        return Prolong(_key(session), lease.number, session.lease, None, self._changes.happened)
 
 
 def _key(session: Session) -> Key:

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from newel.connections import PerLoop
 from newel.sessions.errors import StoreUnavailableError
 from newel.sessions.stored import clockwork
+from newel.sessions.stored.changes import Listener
 from newel.sessions.stored.committer import Committer, Item
 from newel.sessions.stored.keeper import Keeper
 from newel.sessions.stored.leases import Leases
@@ -136,6 +137,10 @@ class PooledDatabase(ABC):
         """Commit `write` soon, even if the loop is about to end: its last tasks are waited for."""
         with suppress(RuntimeError, SessionError):  # no loop, or closed: the lease runs out
             self._mine().committer.submit(write).add_done_callback(Outcome.exception)  # a failure is not reported
+
+    def listener(self, wake: Callable[[int], object]) -> Listener | None:
+        """See `Database`. Servers differ in that, and most cannot."""
+        return None
 
     async def close(self) -> None:
         """See `Database`."""

@@ -52,6 +52,8 @@ class Appended(NamedTuple):
 
     sequence: int
     lease: int
+    #: Whether other processes are to be told.
+    followed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

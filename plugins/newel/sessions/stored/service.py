@@ -6,7 +6,8 @@ The event log is the journal; docs/explanation/decisions/0003-session-append.md 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Self, TypeVar
 
@@ -17,11 +18,13 @@ from newel.sessions.contract import (
     SessionOwner,
     SessionPage,
     SharedSessionStore,
+    WatchedSessions,
 )
 from newel.sessions.event_log import EventLog
 from newel.sessions.forks import fork_length, state_at
 from newel.sessions.pages import place_of, read_place
 from newel.sessions.stored import clockwork
+from newel.sessions.stored.changes import Changes
 from newel.sessions.stored.database import Database
 from newel.sessions.stored.encoding import encode_event
 from newel.sessions.stored.imports import ImportEvents, ImportSharedState, StoredRows
@@ -29,7 +32,7 @@ from newel.sessions.stored.leases import Leases
 from newel.sessions.stored.leasing import Leasing
 from newel.sessions.stored.patience import OnePatience
 from newel.sessions.stored.reader import SessionReader
-from newel.sessions.stored.reads import Containing, Listing, Owners
+from newel.sessions.stored.reads import Containing, Head, Listing, Owners
 from newel.sessions.stored.rows import Appended, EventRows, Key, StateChange, view_of
 from newel.sessions.stored.steps import Read, Write
 from newel.sessions.stored.writes import Append, Create, Delete
@@ -43,6 +46,7 @@ from newel.sessions.views import (
     check_new,
     stale,
 )
+from newel.sessions.watching import Watch
 from newel_kernel import (
     Event,
     GetSessionConfig,
@@ -59,7 +63,7 @@ from newel_types import well_formed
 T = TypeVar("T")
 
 
-class StoredSessionService(Leasing, OwnedSessions, SearchableSessions, SharedSessionStore):
+class StoredSessionService(Leasing, OwnedSessions, SearchableSessions, WatchedSessions, SharedSessionStore):
     """Sessions in a `database`; several processes may use one.
 
     The `live_sessions` used last keep their events in memory; opening one of them reads its row and state
@@ -72,11 +76,13 @@ class StoredSessionService(Leasing, OwnedSessions, SearchableSessions, SharedSes
         self._database = database
         self._leases = leases
         self._reader = SessionReader(database, live_sessions)
+        self._changes = Changes(database)
 
     def reach(self, through: Callable[[Database], Database]) -> None:
         """Reach the database through another one, such as a cache in front of it. Call it before the first use."""
         self._database = through(self._database)
         self._reader = SessionReader(self._database, self._reader.logs.most)
+        self._changes = Changes(self._database)
 
     async def commit(self, write: Write[T]) -> T:
         """The result of a further change in the same database, such as of budgets, once it is durable."""
@@ -213,7 +219,7 @@ class StoredSessionService(Leasing, OwnedSessions, SearchableSessions, SharedSes
                     raise StaleSessionError(stale(key.id, len(log), session.version, event))
                 append = Append(key, log, session, lease, stored, change, out_of_band)
                 start = clockwork.elapsed() if lease is not None else 0.0
-                await self._database.commit(append, partial(_applied, self._leases, append, event, start))
+                await self._database.commit(append, partial(self._applied, append, event, start))
             except StaleSessionError as error:
                 seen = session.version
                 log = await self._reader.loaded(key)
@@ -242,8 +248,40 @@ class StoredSessionService(Leasing, OwnedSessions, SearchableSessions, SharedSes
 
     async def tail(self, *, app_name: str, user_id: str, session_id: str, after: int) -> list[Event]:
         """The committed events after the first `after`, in order."""
-        view = await self.open(app_name=app_name, user_id=user_id, session_id=session_id)
-        return view.events[after:] if view is not None else []
+        try:
+            with OnePatience():
+                log = await self._reader.loaded(Key(app_name, user_id, session_id))
+        except SessionNotFoundError:
+            return []
+        return log[after:]
+
+    @asynccontextmanager
+    async def watch(self, *, app_name: str, user_id: str, session_id: str) -> AsyncIterator[Watch]:
+        """A watch over the session: see `WatchedSessions`. One that does not exist is only looked for."""
+        number = await self._number(Key(app_name, user_id, session_id))
+        if number is None:
+            yield Watch()
+        else:
+            async with self._changes.watch(number) as watch:
+                yield watch
+
+    async def wake(self, *, app_name: str, user_id: str, session_id: str) -> None:
+        """End the waits of those who follow the session, in all processes."""
+        if (number := await self._number(Key(app_name, user_id, session_id))) is not None:
+            self._changes.happened(number, True)
+
+    async def _number(self, key: Key) -> int | None:
+        log = self._reader.logs.get(key)
+        if log is None and (row := await self._database.read(Head(key))) is not None:
+            return row.number
+        return log.number if log is not None else None
+
+    def _applied(self, append: Append, event: Event, start: float, appended: Appended) -> None:
+        """Apply a committed append to its lease and its view, and tell those who follow the session."""
+        if (lease := append.lease) is not None:
+            self._leases.granted(lease, appended.lease, start)
+        apply_commit(append.view, append.log, appended.sequence, event, append.stored.event)
+        self._changes.happened(append.log.number, appended.followed)
 
     async def refresh(self, session: Session) -> None:
         """Bring a view up to date with what others, also in other processes, have appended to its session."""
@@ -278,6 +316,7 @@ class StoredSessionService(Leasing, OwnedSessions, SearchableSessions, SharedSes
 
     async def close(self) -> None:
         """Commit pending writes and close; the service cannot be used afterwards."""
+        await self._changes.close()
         await self._database.close()
 
     async def __aenter__(self) -> Self:
@@ -291,11 +330,3 @@ def _new_key(app_name: str, user_id: str, session_id: str | None) -> Key:
     key = Key(app_name, user_id, (session_id or "").strip() or seam.new_session_id())
     check_names(*key)
     return key
-
-
-def _applied(leases: Leases, append: Append, event: Event, start: float, appended: Appended) -> None:
-    """Apply a committed append to its lease and its view."""
-    lease = append.lease
-    if lease is not None:
-        leases.granted(lease, appended.lease, start)
-    apply_commit(append.view, append.log, appended.sequence, event, append.stored.event)

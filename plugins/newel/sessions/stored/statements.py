@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache, cached_property
 from typing import Literal, NamedTuple
 
-from newel.sessions.stored.dialects import Dialect
+from newel.sessions.stored.dialects import CHANGES, Dialect
 
 #: How an append treats the lease: its view holds none (or none that is prolonged), holds it, or takes it.
 Hold = Literal["none", "held", "taking"]
@@ -220,7 +220,13 @@ class Statements:
     @cached_property
     def give_back(self) -> str:
         """Gives the lease back: the session's number and the epoch."""
-        return self._lease_update("owner = NULL, lease_until = NULL")
+        followed = f", {self.dialect.followed}" if self.dialect.followed else ""
+        return self._lease_update("owner = NULL, lease_until = NULL") + followed
+
+    @cached_property
+    def announce(self) -> str:
+        """Tells other processes that sessions have changed: their numbers. Empty: the database cannot."""
+        return self.dialect.announce.format(channel=CHANGES, table=self._sessions.replace("'", "''"))
 
     def _prolong_all(self, count: int) -> str:
         """Prolongs so many leases by the same seconds: these, then the session's number and the epoch of each."""
@@ -319,7 +325,8 @@ class Statements:
         if removes:
             where = f"session = (SELECT number FROM counted) AND {self.dialect.key} = ANY({self._p(place, 'texts')})"
             parts.append(f"removed AS (DELETE FROM {self._at}{SESSION.table} WHERE {where})")
-        return f"WITH {', '.join(parts)} SELECT lease FROM counted"
+        followed = f", {self.dialect.followed}" if self.dialect.followed else ""
+        return f"WITH {', '.join(parts)} SELECT lease{followed} FROM counted"
 
     def _put_all(self, scope: Scope) -> str:
         """Writes keys of a scope, in their order: its owners, the keys and the values."""

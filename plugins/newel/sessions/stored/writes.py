@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -124,7 +124,7 @@ class Append:
         batch.add(log, version, event)
         if locks_first and not counted:
             raise RolledBack(Appended(version, lease))
-        return Appended(version, lease)
+        return Appended(version, lease, _followed(reply))
 
     def _change_shared(self, sql: Statements) -> Steps[StateChange]:
         """Change what sessions share, then lock the session without waiting for it; return the rest of the change.
@@ -244,6 +244,8 @@ class Prolong:
     number: int
     lease: int
     seconds: float | None
+    #: Called with the session's number once it is given back, and whether other processes are to be told.
+    then: Callable[[int, bool], object] | None = None
 
     single: ClassVar[bool] = True
     shared: ClassVar[bool] = False
@@ -252,7 +254,10 @@ class Prolong:
         """See `Write`."""
         values = (self.number, self.lease)
         query = Query(sql.give_back, values) if self.seconds is None else Query(sql.prolong, (*values, self.seconds))
-        return (yield query).changed(sql.dialect.returning)
+        reply = yield query
+        if self.then is not None:
+            self.then(self.number, _followed(reply))
+        return reply.changed(sql.dialect.returning)
 
 
 class Renewed(NamedTuple):
@@ -287,6 +292,11 @@ class Renew:
             [lease for lease in current if lease.number in free],
             [lease for lease in self.leases if lease not in current],
         )
+
+
+def _followed(reply: Reply) -> bool:
+    """What a database that can tell others says in the last column."""
+    return bool(reply.rows) and len(reply.rows[0]) > 1 and bool(reply.rows[0][1])
 
 
 def _bytes(data: Data) -> bytes:
