@@ -77,8 +77,14 @@ class SessionStore(BaseSessionService):
     capabilities: Capabilities
 
     @abstractmethod
-    async def append_out_of_band(self, *, app_name: str, user_id: str, session_id: str, event: Event) -> Event:
-        """Append during a run of the session: at the end of the log, without making that run stale."""
+    async def append_out_of_band(
+        self, *, app_name: str, user_id: str, session_id: str, event: Event, after: int | None = None
+    ) -> Event:
+        """Append during a run of the session: at the end of the log, without making that run stale.
+
+        With `after`, only if the session has exactly that many events, else StaleSessionError: of several who append
+        after the same events, in whichever processes, one does.
+        """
 
     @abstractmethod
     async def tail(self, *, app_name: str, user_id: str, session_id: str, after: int) -> list[Event]:

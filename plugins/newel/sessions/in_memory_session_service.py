@@ -27,6 +27,7 @@ from newel.sessions.stored.encoding import decode_value
 from newel.sessions.stored.rows import Changes, StateChange
 from newel.sessions.views import (
     apply_commit,
+    check_after,
     check_append,
     check_delta,
     check_keys,
@@ -214,12 +215,18 @@ class InMemorySessionService(OwnedSessions, SearchableSessions, WatchedSessions,
         if self._wakes is not None:
             self._wakes.wake((app_name, user_id, session_id))
 
-    async def append_out_of_band(self, *, app_name: str, user_id: str, session_id: str, event: Event) -> Event:
+    async def append_out_of_band(
+        self, *, app_name: str, user_id: str, session_id: str, event: Event, after: int | None = None
+    ) -> Event:
         """Append during a run of the session: every view in this process follows."""
         view = await self.open(app_name=app_name, user_id=user_id, session_id=session_id)
         if view is None:
             raise SessionNotFoundError(f"the session {brief(session_id)!r} does not exist; the event is not stored")
-        return await self.append_event(view, event)
+        if after is None:
+            return await self.append_event(view, event)
+        with event_log.containers:  # against other threads: here nothing suspends
+            check_after(session_id, len(view.events), after, event)
+            return await self.append_event(view, event)
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
         """Forget the session, and what goes with it."""

@@ -40,6 +40,15 @@ def check_append(session: Session, event: Event, *, log: EventLog, lease: int) -
         )
 
 
+def check_after(session_id: str, stored: int, after: int | None, event: Event) -> None:
+    """Raise StaleSessionError unless `after` is None, or how many events the session has, or will have by then."""
+    if after is not None and stored != after:
+        raise StaleSessionError(
+            f"the event {event.id} was to be the next after {after} events of the session {brief(session_id)!r}, which "
+            f"has {stored} by now; it is not stored: look at the new events first"
+        )
+
+
 def check_new(log: EventLog, event: Event, coming: Sequence[Event] = ()) -> None:
     """Raise AlreadyExistsError if the session has an event of that id: a repeated append must not store it twice.
 

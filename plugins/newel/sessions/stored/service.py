@@ -39,6 +39,7 @@ from newel.sessions.stored.writes import Append, Create, Delete
 from newel.sessions.views import (
     apply_commit,
     catch_up,
+    check_after,
     check_append,
     check_delta,
     check_keys,
@@ -197,9 +198,11 @@ class StoredSessionService(Leasing, OwnedSessions, SearchableSessions, WatchedSe
         if event.partial:
             return event
         with OnePatience():
-            return await self._append(session, event, out_of_band=False)
+            return await self._append(session, event)
 
-    async def _append(self, session: Session, event: Event, *, out_of_band: bool) -> Event:
+    async def _append(
+        self, session: Session, event: Event, *, out_of_band: bool = False, after: int | None = None
+    ) -> Event:
         key = Key(session.app_name, session.user_id, session.id)
         check_delta(event)
         stored = encode_event(event)
@@ -214,10 +217,13 @@ class StoredSessionService(Leasing, OwnedSessions, SearchableSessions, WatchedSe
             if lease is not None:
                 lease.check()
             check_append(session, event, log=log, lease=session.lease)
+            if after is not None:
+                check_new(log, event)
+                check_after(key.id, len(log), after, event)
             try:
                 if session.version < log.foreign and not session.lease:
                     raise StaleSessionError(stale(key.id, len(log), session.version, event))
-                append = Append(key, log, session, lease, stored, change, out_of_band)
+                append = Append(key, log, session, lease, stored, change, out_of_band, after)
                 start = clockwork.elapsed() if lease is not None else 0.0
                 await self._database.commit(append, partial(self._applied, append, event, start))
             except StaleSessionError as error:
@@ -234,7 +240,9 @@ class StoredSessionService(Leasing, OwnedSessions, SearchableSessions, WatchedSe
                 raise
             return event
 
-    async def append_out_of_band(self, *, app_name: str, user_id: str, session_id: str, event: Event) -> Event:
+    async def append_out_of_band(
+        self, *, app_name: str, user_id: str, session_id: str, event: Event, after: int | None = None
+    ) -> Event:
         """Append during a run of the session: at the end of the log, and without ending that run."""
         with OnePatience():
             view = await self._reader.view(Key(app_name, user_id, session_id))
@@ -242,9 +250,10 @@ class StoredSessionService(Leasing, OwnedSessions, SearchableSessions, WatchedSe
                 raise SessionNotFoundError(f"the session {brief(session_id)!r} does not exist; the event is not stored")
             while True:
                 try:
-                    return await self._append(view, event, out_of_band=True)
+                    return await self._append(view, event, out_of_band=True, after=after)
                 except StaleSessionError:
-                    continue
+                    if after is not None:
+                        raise
 
     async def tail(self, *, app_name: str, user_id: str, session_id: str, after: int) -> list[Event]:
         """The committed events after the first `after`, in order."""

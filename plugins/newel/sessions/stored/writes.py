@@ -17,7 +17,7 @@ from newel.sessions.stored.rows import Appended, Data, Key, Row, State, StateCha
 from newel.sessions.stored.state_changes import change_state, puts_of
 from newel.sessions.stored.statements import Hold, Statements
 from newel.sessions.stored.steps import Batch, Query, Reply, RolledBack, Steps, Trouble
-from newel.sessions.views import check_new, fenced, stale
+from newel.sessions.views import check_after, check_new, fenced, stale
 from newel_kernel import (
     AlreadyExistsError,
     FencedError,
@@ -84,6 +84,8 @@ class Append:
     change: StateChange | None
     #: During a run of the session: it makes no view stale.
     out_of_band: bool = False
+    #: How many events the session must have; None: any number.
+    after: int | None = None
     #: The first place that an attempt asked for: if its answer was lost, the event may be there, and in the log by now.
     asked: int | None = None
 
@@ -107,6 +109,7 @@ class Append:
         check_pairing(log, event, earlier)
         log.coming = earlier, event
         version = len(log) + len(earlier)
+        check_after(self.key.id, version, self.after, event)
         if self.asked is None:
             self.asked = version
         change = self.change

@@ -91,6 +91,26 @@ async def shared_state_is_never_overwritten(place: Place) -> None:
     await _no_state_is_lost(place, 1)
 
 
+async def _one_next(place: Place, services: int) -> None:
+    stores = _services(place, services)
+    await stores[0].create_session(**place.at())
+    for round_ in range(3):
+        calls = (
+            stores[n % services].append_out_of_band(**place.at(), event=text_event(f"{n}", author="user"), after=round_)
+            for n in range(_TASKS)
+        )
+        same(len(await _outcomes(calls, StaleSessionError)), 1)
+        same(len((await reread(place, stores[0])).events), round_ + 1)
+    event = text_event("late", author="user", state={"app:late": 1})
+    await refused(stores[-1].append_out_of_band(**place.at(), event=event, after=1), StaleSessionError)
+    same((await reread(place, stores[0])).state, {})
+
+
+async def a_race_to_be_next_has_one_winner(place: Place) -> None:
+    """Many tasks append out of band after the same events: one does, and of the others nothing is stored."""
+    await _one_next(place, 1)
+
+
 async def _deleted_or_stored(place: Place, services: int) -> None:
     stores = _services(place, services)
     for round_ in range(4):
@@ -122,6 +142,11 @@ async def two_services_store_an_event_once(place: Place) -> None:
     await refused(_append(two, place, text_event("second", id="same", state={"n": 1}), "t"), AlreadyExistsError)
     session = await reread(place, one, "t")
     same((texts(session), session.state.get("n")), (["first"], None))
+
+
+async def two_services_have_one_next_event(place: Place) -> None:
+    """As two processes would that append out of band after the same events."""
+    await _one_next(place, 2)
 
 
 async def two_services_lose_no_shared_state(place: Place) -> None:
@@ -198,6 +223,7 @@ RACE_CHECKS = {
     for check in (
         a_race_to_create_has_one_winner,
         a_race_for_an_event_id_has_one_winner,
+        a_race_to_be_next_has_one_winner,
         shared_state_is_never_overwritten,
         a_deletion_ends_a_session,
     )
@@ -207,6 +233,7 @@ SHARED_RACE_CHECKS = {
     for check in (
         two_services_create_a_session_once,
         two_services_store_an_event_once,
+        two_services_have_one_next_event,
         two_services_lose_no_shared_state,
         a_deletion_reaches_every_service,
         services_that_append_at_once_agree,

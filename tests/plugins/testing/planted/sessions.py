@@ -271,12 +271,16 @@ class Slow(Memory):
 
     def __init__(self) -> None:
         super().__init__()
-        self.lock = asyncio.Lock()
+        self.lock, self.next = asyncio.Lock(), asyncio.Lock()
 
     async def append_event(self, session: Session, event: Event) -> Event:
         async with self.lock:
             await asyncio.sleep(0)
             return await super().append_event(session, event)
+
+    async def append_out_of_band(self, **arguments: Any) -> Event:
+        async with self.next:
+            return await super().append_out_of_band(**arguments)
 
 
 @IN_MEMORY.caught_by("a_race_to_create_has_one_winner")
@@ -482,11 +486,21 @@ class ForgetsTheFence(File):
 
 @IN_A_FILE.caught_by("out_of_band_disturbs_nobody")
 class DisturbsARun(File):
-    async def append_out_of_band(self, *, event: Event, **where: Any) -> Event:
+    async def append_out_of_band(self, *, event: Event, after: int | None = None, **where: Any) -> Event:
+        if after is not None:
+            return await super().append_out_of_band(event=event, after=after, **where)
         session = await super().get_session(**where)
         if session is None:
             raise SessionNotFoundError(str(where))
         return await super().append_event(session, event)
+
+
+@IN_A_FILE.caught_by("two_services_have_one_next_event")
+class LooksThenAppends(File):
+    async def append_out_of_band(self, *, event: Event, after: int | None = None, **where: Any) -> Event:
+        if after is not None and len(await super().tail(after=0, **where)) != after:
+            raise StaleSessionError("others were first")
+        return await super().append_out_of_band(event=event, **where)
 
 
 @IN_A_FILE.caught_by("a_new_service_reads_the_same")

@@ -21,6 +21,7 @@ from newel_kernel import (
     ListSessionsResponse,
     Session,
     SessionNotFoundError,
+    StaleSessionError,
 )
 
 
@@ -98,11 +99,17 @@ class JournalSessionService(SessionStore):
         self._write("append", session, event=event.model_dump(mode="json", by_alias=True, exclude_none=True))
         return event
 
-    async def append_out_of_band(self, *, app_name: str, user_id: str, session_id: str, event: Event) -> Event:
-        """Append while another run may have the session."""
+    async def append_out_of_band(
+        self, *, app_name: str, user_id: str, session_id: str, event: Event, after: int | None = None
+    ) -> Event:
+        """Append while another run may have the session; with `after`, only as the next after so many events."""
         view = await self.open(app_name=app_name, user_id=user_id, session_id=session_id)
         if view is None:
             raise SessionNotFoundError(f"the session {session_id!r} does not exist; the event is not stored")
+        if after is not None and len(view.events) != after:  # nothing below suspends before it is in memory
+            raise StaleSessionError(
+                f"the session {session_id!r} has {len(view.events)} events; the event is not stored"
+            )
         return await self.append_event(view, event)
 
     async def fork(
