@@ -35,9 +35,9 @@ class DbosEngine(BaseEngine):
                 raise SpecRefusedError(f"{name}: a text with a NUL cannot be stored")
         return await (await self._opened()).write(orders.submit, spec)
 
-    async def signal(self, key: str) -> None:
+    async def signal(self, key: str, *, seconds: float = 0.0) -> None:
         """See `BaseEngine`."""
-        await (await self._opened()).write(orders.signal, key)
+        await (await self._opened()).write(orders.signal, key, seconds)
 
     async def cancel(self, key: str) -> None:
         """See `BaseEngine`."""

@@ -43,10 +43,15 @@ def submit(page: Page, spec: InvocationSpec) -> RunRecord:
     return record
 
 
-def signal(page: Page, key: str) -> None:
+def signal(page: Page, key: str, seconds: float = 0.0) -> None:
     """See `BaseEngine.signal`."""
     row = _locked(page, key)
-    if row.state == "paused" and not row.cancelled:
+    if seconds > 0:
+        later = "now() + %(seconds)s::float8 * interval '1 second'"
+        page.query(
+            "UPDATE {runs} SET looks = greatest(looks, " + later + ") WHERE key = %(key)s", key=key, seconds=seconds
+        )
+    elif row.state == "paused" and not row.cancelled:
         page.hand_out("state = 'paused'", ", signalled = false", key=key)
     elif row.state == "running":
         # The answer may be there just before the run says that it pauses.
@@ -74,8 +79,8 @@ def retry(page: Page, key: str) -> None:
     again = spec.model_copy(update={"attempt": spec.attempt + 1})
     page.hand_out(
         "state IN ('failed', 'cancelled', 'misfit')",
-        ", spec = %(spec)s, cancelled = false, signalled = false, failures = 0, crashes = 0, reason = '', "
-        "outcome = NULL, ended = NULL, deadline = now() + %(seconds)s::float8 * interval '1 second'",
+        ", spec = %(spec)s, cancelled = false, signalled = false, looks = NULL, failures = 0, crashes = 0, "
+        "reason = '', outcome = NULL, ended = NULL, deadline = now() + %(seconds)s::float8 * interval '1 second'",
         key=key,
         spec=again.model_dump_json(),
         seconds=spec.seconds,

@@ -178,7 +178,8 @@ def look(page: Page, executor: str, has: bool) -> tuple[dict[str, tuple[int, boo
     rows = page.query(running, executor=executor) if has else ()
     (row,) = page.query(
         "SELECT EXISTS (SELECT FROM {workers} WHERE lapses < now()), "
-        "EXISTS (SELECT FROM {runs} WHERE state = 'queued' AND due <= now()), "
+        "EXISTS (SELECT FROM {runs} WHERE state = 'queued' AND due <= now()) OR "
+        "EXISTS (SELECT FROM {runs} WHERE state = 'paused' AND looks <= now()), "
         "EXISTS (SELECT FROM {runs} WHERE state IN ('queued', 'paused') AND cancelled) OR "
         "EXISTS (SELECT FROM {runs} WHERE state IN ('queued', 'paused') AND deadline <= now()), "
         "EXISTS (SELECT FROM {runs} AS r WHERE " + _LEFT + ")"
@@ -247,8 +248,9 @@ def forget(page: Page) -> bool:
 
 
 def hand_out_due(page: Page) -> None:
-    """Hand out again what was put off until now."""
+    """Hand out again what was put off until now, and what may have been answered by now."""
     page.hand_out("state = 'queued' AND due <= now() AND NOT cancelled")
+    page.hand_out("state = 'paused' AND looks <= now() AND NOT cancelled", ", looks = NULL, signalled = false")
 
 
 def take_over(page: Page, executor: str, worker: str, queues: Collection[str]) -> list[Shift]:

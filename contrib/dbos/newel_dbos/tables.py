@@ -43,6 +43,10 @@ _STATEMENTS = (
     "CREATE INDEX IF NOT EXISTS newel_runs_ended ON {0}.newel_runs (ended) WHERE ended IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS newel_runs_runs ON {0}.newel_runs (session) WHERE state = 'running'",
     "CREATE INDEX IF NOT EXISTS newel_runs_turn ON {0}.newel_runs (session, number) WHERE state = 'queued'",
+    # `looks`: when a paused run may have an answer that nobody spoke of.
+    "ALTER TABLE {0}.newel_runs ADD COLUMN IF NOT EXISTS looks timestamptz",
+    """CREATE INDEX IF NOT EXISTS newel_runs_looks ON {0}.newel_runs (looks)
+        WHERE state = 'paused' AND looks IS NOT NULL""",
 )
 
 
@@ -51,7 +55,7 @@ def prepare(access: Access, engine: Engine) -> None:
     _check_database(engine)
     DBOS.migrate(access.url, schema=access.schema)
     with engine.begin() as connection:
-        found = connection.exec_driver_sql("SELECT to_regclass(%s)", (f"{access.schema}.newel_runs_turn",))
+        found = connection.exec_driver_sql("SELECT to_regclass(%s)", (f"{access.schema}.newel_runs_looks",))
         if found.scalar() is None:
             for statement in _STATEMENTS:
                 connection.exec_driver_sql(statement.format(access.schema))

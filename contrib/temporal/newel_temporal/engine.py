@@ -71,12 +71,12 @@ class TemporalEngine(BaseEngine):
             description = await handle.describe()
         return await recorded(client, Known(description, spec, Left(state="queued")), {})
 
-    async def signal(self, key: str) -> None:
+    async def signal(self, key: str, *, seconds: float = 0.0) -> None:
         """See `BaseEngine`."""
         async with bounded(self.address):
             handle = (await self.client()).get_workflow_handle(key)
             try:
-                await handle.signal(known.ANSWERED)
+                await (handle.signal(known.EXPECTED, seconds) if seconds > 0 else handle.signal(known.ANSWERED))
             except RPCError as error:
                 await self._must_exist(handle, error)
 

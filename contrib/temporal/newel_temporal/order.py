@@ -20,6 +20,8 @@ CLOSE = "newel.close"
 LISTENERS = "newel.listeners"
 #: The signal that an answer is stored.
 ANSWERED = "newel.answered"
+#: The signal that an answer may be stored in so many seconds.
+EXPECTED = "newel.expected"
 #: The keys of a workflow's memo: the spec without what a person or an agent says, and what is known of the run.
 SPEC_MEMO = "newel.spec"
 LEFT_MEMO = "newel.left"
@@ -76,3 +78,5 @@ class Order:
     left: Left = field(default_factory=lambda: Left(state="queued"))
     #: When it began to count its seconds; None: now.
     since: float | None = None
+    #: When it is to be looked for an answer that nobody spoke of, in seconds since 1970; None: not at all.
+    looks: float | None = None

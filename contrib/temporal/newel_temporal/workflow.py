@@ -44,6 +44,7 @@ class Run:
         self._since = order.since if order.since is not None else info.workflow_start_time.timestamp()
         self._spec = named(order.spec, info.workflow_id)
         self._answers = 0
+        self._looks = order.looks
         #: CANCELLED or FAILED once somebody or the deadline has ended it.
         self._cut = ""
 
@@ -51,6 +52,11 @@ class Run:
     def answered(self) -> None:
         """An answer is stored."""
         self._answers += 1
+
+    @workflow.signal(name=known.EXPECTED)
+    def expected(self, seconds: float) -> None:
+        """An answer may be stored in so many seconds, and whoever stores it may not live to say so."""
+        self._looks = max(self._looks or 0.0, workflow.time() + seconds)
 
     @workflow.run
     async def run(self, order: Order) -> Left:
@@ -78,7 +84,7 @@ class Run:
             if left.state == "paused":
                 self._remember(replace(left, state="queued"))
             if workflow.info().is_continue_as_new_suggested():
-                rest = replace(self._order, left=self._left, since=self._since)
+                rest = replace(self._order, left=self._left, since=self._since, looks=self._looks)
                 workflow.continue_as_new(rest)
 
     # --- waiting ------------------------------------------------------------------------------------------------------
@@ -98,9 +104,18 @@ class Run:
     async def _wait(self, left: Left, answers: int) -> None:
         """Wait for an answer that was stored since `answers`, or for the time when a postponed run is due again."""
         if left.state == "paused":
-            await self._until(lambda: self._answers > answers)
+            await self._answer(answers)
         else:
             await self._until(lambda: False, left.seconds)
+
+    async def _answer(self, answers: int) -> None:
+        while not self._cut and self._answers == answers:
+            looks = self._looks
+            seconds = None if looks is None else looks - workflow.time()
+            if seconds is not None and seconds <= 0:
+                self._looks = None
+                return
+            await self._until(lambda: self._answers > answers or self._looks != looks, seconds)  # noqa: B023
 
     def _remaining(self) -> float | None:
         """How many seconds it has left; None if there is no limit."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from newel_types import lazy_exports
 
 if TYPE_CHECKING:
+    from newel.engines.answers import AnsweredBeforeError as AnsweredBeforeError
     from newel.engines.engine import OVER as OVER
     from newel.engines.engine import TIME_IS_OVER as TIME_IS_OVER
     from newel.engines.engine import BaseEngine as BaseEngine
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "AgentWork": "newel.engines.work",
+    "AnsweredBeforeError": "newel.engines.answers",
     "BaseEngine": "newel.engines.engine",
     "EngineBackend": "newel.engines.kinds",
     "EngineWorker": "newel.engines.engine",

@@ -147,8 +147,12 @@ class BaseEngine(ABC):
         """
 
     @abstractmethod
-    async def signal(self, key: str) -> None:
-        """Say that an answer for a paused run is stored: a worker resumes it. Other runs do not change."""
+    async def signal(self, key: str, *, seconds: float = 0.0) -> None:
+        """Say that an answer for a paused run is stored, or may be in `seconds`: a worker resumes the run then.
+
+        A run that is under way is resumed if it pauses, and one without an answer pauses again. So who answers says so
+        twice, ahead and afterwards: an answer that is stored acts, though whoever stored it did not live to say so.
+        """
 
     @abstractmethod
     async def cancel(self, key: str) -> None:

@@ -84,13 +84,13 @@ class InlineEngine(BaseEngine):
         self._hand_out()
         return entry.record
 
-    async def signal(self, key: str) -> None:
+    async def signal(self, key: str, *, seconds: float = 0.0) -> None:
         """Queue a paused run again."""
         entry = self._found(key)
-        if entry.record.state is RunState.PAUSED:
-            self._queue(entry, "an answer came")
-        elif entry.record.state not in OVER:
-            entry.is_signalled = True
+        if seconds > 0 and entry.record.state not in OVER:
+            entry.timers.append(asyncio.get_running_loop().call_later(seconds, self._signal, entry))
+        else:
+            self._signal(entry)
 
     async def cancel(self, key: str) -> None:
         """End a run."""
@@ -151,6 +151,12 @@ class InlineEngine(BaseEngine):
         if not entry.is_ready:
             entry.timers.append(asyncio.get_running_loop().call_later(seconds, self._again, entry))
         self._hand_out()
+
+    def _signal(self, entry: _Entry) -> None:
+        if entry.record.state is RunState.PAUSED:
+            self._queue(entry, "an answer came")
+        elif entry.record.state not in OVER:
+            entry.is_signalled = True
 
     def _again(self, entry: _Entry) -> None:
         entry.is_ready = True

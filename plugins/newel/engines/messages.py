@@ -9,32 +9,33 @@ from pydantic_core import to_json
 
 from newel.engines.engine import SpecRefusedError
 from newel.engines.places import AppRunner, place_of
-from newel.engines.spec import MOST_BYTES, InvocationSpec, check_size
+from newel.engines.spec import MOST_BYTES, InvocationSpec, size_of
 from newel_kernel import ConfigurationError, Json, brief
 from newel_types import Blob, Content, Part
 
 _TYPE = "application/json"
-#: Room in a spec for what is not its message.
-_RESERVE = 8 * 1024
 
 
-async def with_message(runner: AppRunner, spec: InvocationSpec, content: Content) -> InvocationSpec:
-    """The spec with the message, which is kept as an artifact of the session if it is too large."""
+def with_message(spec: InvocationSpec, content: Content) -> tuple[InvocationSpec, bytes | None]:
+    """The spec with the message; if that is too large, with the name of the artifact that is to have these bytes."""
     message: Json = content.model_dump(mode="json", exclude_none=True, by_alias=True)
     data = to_json(message)
-    if len(data) <= MOST_BYTES - _RESERVE:
-        spec = spec.model_copy(update={"message": message})
-        check_size(spec)
-        return spec
+    if size_of(whole := spec.model_copy(update={"message": message})) <= MOST_BYTES:
+        return whole, None
+    name = f"submitted/{spec.invocation_id}-{sha256(data).hexdigest()[:16]}.json"  # another message is another name
+    return spec.model_copy(update={"message_artifact": name}), data
+
+
+async def keep_message(runner: AppRunner, spec: InvocationSpec, data: bytes) -> None:
+    """Save the artifact with the message of a run that is to be submitted."""
     if runner.artifact_service is None:
         raise SpecRefusedError(
-            f"message: its {len(data)} bytes are more than a run may carry ({MOST_BYTES}), and no artifact service is "
-            f"configured that could keep it"
+            f"message: its {len(data)} bytes are more than a run may carry ({MOST_BYTES} with its other fields), and "
+            f"no artifact service is configured that could keep it"
         )
-    name = f"submitted/{spec.invocation_id}-{sha256(data).hexdigest()[:16]}.json"  # another message is another name
+    assert spec.message_artifact is not None, "the message is an artifact"
     part = Part(inline_data=Blob(data=data, mime_type=_TYPE))
-    await runner.artifact_service.save_artifact(**place_of(spec), filename=name, artifact=part)
-    return spec.model_copy(update={"message_artifact": name})
+    await runner.artifact_service.save_artifact(**place_of(spec), filename=spec.message_artifact, artifact=part)
 
 
 async def message_of(runner: AppRunner, spec: InvocationSpec) -> Content | None:

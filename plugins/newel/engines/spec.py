@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+import json
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import to_json
 
 from newel.engines.engine import SpecRefusedError
 from newel_kernel import brief, seam
+from newel_types import well_formed
 
 #: The most bytes of a spec's JSON. A message above that is kept as an artifact, and the spec names it.
 MOST_BYTES = 64 * 1024
+#: No limit is longer, in seconds: ten years. Engines add it to the time of day.
+_LONGEST_SECONDS = 3650 * 86400.0
+
+
+def _as_json(value: Any) -> Any:
+    """The value as an engine gives it back; ValueError if JSON cannot hold it."""
+    try:
+        plain = json.loads(json.dumps(well_formed(value), allow_nan=False))
+        to_json(plain)  # it is less deep than that allows
+    except (TypeError, ValueError, RecursionError) as error:
+        kinds = "texts, finite numbers, true, false, null, lists and objects of them"
+        raise ValueError(f"must be JSON ({kinds}): {type(error).__name__}: {brief(str(error))}") from None
+    return plain
+
+
+#: An object of JSON.
+_Object = Annotated[dict[str, Any], AfterValidator(_as_json)]
 
 
 class InvocationSpec(BaseModel):
@@ -25,17 +44,17 @@ class InvocationSpec(BaseModel):
     #: The id that the invocation gets, or has; the same id again is the same run.
     invocation_id: str = Field(default_factory=lambda: f"e-{seam.new_id()}", min_length=1, max_length=200)
     #: What the user says, as the JSON of a Content; None with `message_artifact`, or if the log has it already.
-    message: dict[str, Any] | None = None
+    message: _Object | None = None
     #: The name of the session's artifact that holds the message, if it is too large.
-    message_artifact: str | None = None
-    state_delta: dict[str, Any] | None = None
-    custom_metadata: dict[str, Any] | None = None
+    message_artifact: str | None = Field(default=None, max_length=400)
+    state_delta: _Object | None = None
+    custom_metadata: _Object | None = None
     streaming: bool = False
     #: The app's version and the digest of the lock of its distribution: only a worker that has both runs it.
-    version: str = ""
-    lock: str = ""
+    version: str = Field(default="", max_length=100)
+    lock: str = Field(default="", max_length=200)
     #: How long the run may take from its submission to its end, in seconds by the engine's clock; None: no limit.
-    seconds: float | None = Field(default=None, gt=0)
+    seconds: float | None = Field(default=None, gt=0, le=_LONGEST_SECONDS, allow_inf_nan=False)
     #: From 1, first, to 5, last.
     priority: int = Field(default=3, ge=1, le=5)
     #: Whose share of the workers it takes; empty: nobody's in particular.
@@ -59,10 +78,19 @@ class InvocationSpec(BaseModel):
         return queue_name(self.app_name, self.version, self.lock)
 
 
+def size_of(spec: InvocationSpec) -> int:
+    """The bytes of the spec's fields as JSON."""
+    return sum(_sizes(spec).values())
+
+
+def _sizes(spec: InvocationSpec) -> dict[str, int]:
+    fields = spec.model_dump(mode="json", exclude_defaults=True)
+    return {name: len(to_json(value)) for name, value in fields.items()}
+
+
 def check_size(spec: InvocationSpec) -> None:
     """Raise SpecRefusedError, which names the largest field, if the spec is larger than an engine keeps."""
-    fields = spec.model_dump(mode="json", exclude_defaults=True)
-    sizes = {name: len(to_json(value)) for name, value in fields.items()}
+    sizes = _sizes(spec)
     if (size := sum(sizes.values())) > MOST_BYTES:
         name = max(sizes, key=sizes.__getitem__)
         raise SpecRefusedError(f"{name}: its {sizes[name]} bytes make {size}; a run may carry {MOST_BYTES}")
@@ -74,8 +102,8 @@ def new_spec(**fields: Any) -> InvocationSpec:
         return InvocationSpec(**fields)
     except ValidationError as error:
         problems = error.errors(include_url=False, include_input=False)
-        told = [f"{'.'.join(map(str, one['loc'])) or 'spec'}: {one['msg']}" for one in problems]
-        raise SpecRefusedError("; ".join(told)) from None
+        texts = [f"{brief('.'.join(map(str, one['loc']))) or 'spec'}: {one['msg']}" for one in problems]
+        raise SpecRefusedError("; ".join(texts)) from None
 
 
 #: What a second submission may say otherwise: how soon and how long it runs, and what only a worker reads.

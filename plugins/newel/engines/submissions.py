@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, TypedDict
 
+from newel.engines.answers import LOOK_SECONDS, AnsweredBeforeError, FirstAnswers, check_first, check_waits
 from newel.engines.closing import close_calls
 from newel.engines.engine import OVER, BaseEngine, EngineWorker, RunRecord, RunState, SpecRefusedError
 from newel.engines.entry import Entry
 from newel.engines.following import Numbered, follow
 from newel.engines.inline import InlineEngine
 from newel.engines.kinds import EngineBackend
-from newel.engines.messages import with_message
+from newel.engines.messages import keep_message, remove_message, with_message
 from newel.engines.places import AppRunner, Place, place_of
-from newel.engines.spec import InvocationSpec, new_spec
+from newel.engines.spec import InvocationSpec, check_same, new_spec
 from newel.engines.versions import version_of
 from newel.engines.work import AgentWork
 from newel.questions.answer_checks import check_answers
 from newel.questions.precedence import HANDED_OVER
 from newel.runs import RunCancelledError
 from newel.sessions.contract import WatchedSessions
-from newel.sessions.out_of_band import OutOfBand
 from newel.turns.resumption import continued
 from newel_kernel import (
     Event,
@@ -32,6 +32,7 @@ from newel_kernel import (
     RunConfig,
     Session,
     SessionNotFoundError,
+    Turn,
     brief,
     received,
 )
@@ -127,11 +128,7 @@ class Submissions:
     ) -> SubmittedRun:
         """Hand over a run that begins with the message or resumes the invocation, or the answer to one that waits."""
         content = received(message) if message is not None else None
-        version = version_of(self._runner)
-        named = {"invocation_id": invocation_id} if invocation_id is not None else {}
-        where: Json = {"app_name": self._runner.app_name, "user_id": user_id, "session_id": session_id}
-        fields: Json = {**where, **named, **options, "version": version.version, "lock": version.lock}
-        spec = new_spec(**fields, state_delta=state_delta)
+        spec = self._spec(user_id, session_id, invocation_id, state_delta, options)
         session = await self._session(spec)
         log = Log(session.events)
         if content is None:
@@ -140,13 +137,11 @@ class Submissions:
         if turn.answered:
             check_answers(turn)
         if (waiting := continued(self._runner.agent, turn, True)) is not None:
-            return await self._answered(new_spec(**{**fields, "invocation_id": waiting}), session, content, state_delta)
-        if log.beginning(spec.invocation_id) is not None and await self.engine.record(spec.key) is None:
-            raise SpecRefusedError(
-                f"invocation_id: the session has an invocation {brief(spec.invocation_id)!r}; to resume it, leave out "
-                f"new_message"
-            )
-        return await self._handed_over(await with_message(self._runner, spec, content))
+            message = Message(content, None, spec.state_delta, mode=Entry())
+            goes_on = spec.model_copy(update={"invocation_id": waiting, "state_delta": None})
+            return await self._answered(goes_on, session, turn, message)
+        check_first(log, turn.answered)
+        return await self._begun(spec, content, log)
 
     def follow(self, where: Place, invocation_id: str, after: int = 0) -> AsyncGenerator[Numbered, None]:
         """The stored events of a run."""
@@ -174,6 +169,19 @@ class Submissions:
         if self._is_own:
             await self.engine.close()
 
+    def _spec(
+        self, user_id: str, session_id: str, invocation_id: str | None, state_delta: Json | None, options: Json
+    ) -> InvocationSpec:
+        """The spec without its message."""
+        if unknown := sorted(options.keys() - SubmitOptions.__annotations__.keys()):
+            takes = ", ".join(SubmitOptions.__annotations__)
+            raise SpecRefusedError(f"{unknown[0]}: submit takes no such option; it takes {takes}")
+        version = version_of(self._runner)
+        named = {"invocation_id": invocation_id} if invocation_id is not None else {}
+        where: Json = {"app_name": self._runner.app_name, "user_id": user_id, "session_id": session_id}
+        fields: Json = {**where, **named, **options, "version": version.version, "lock": version.lock}
+        return new_spec(**fields, state_delta=state_delta)
+
     async def _session(self, spec: InvocationSpec) -> Session:
         where = place_of(spec)
         store = self._runner.session_service
@@ -192,27 +200,67 @@ class Submissions:
             raise SpecRefusedError(f"invocation_id: the session has no invocation {brief(spec.invocation_id)!r}")
         return await self._again(spec)
 
-    async def _answered(
-        self, spec: InvocationSpec, session: Session, content: Content, state_delta: Json | None
-    ) -> SubmittedRun:
-        """A run that waits, or one that is not this engine's; its answer is stored first."""
-        message = Message(content, None, state_delta, mode=Entry())
-        config = RunConfig(custom_metadata={**(spec.custom_metadata or {}), HANDED_OVER: True})
-        await self._runner.take_in(session, message, config, OutOfBand(self._runner.session_service))
-        return await self._again(spec)
-
-    async def _again(self, spec: InvocationSpec) -> SubmittedRun:
-        """The run of a spec without a message: the engine's, woken up, or a new one."""
-        if (known := await self.engine.record(spec.key)) is None:
+    async def _begun(self, spec: InvocationSpec, content: Content, log: Log) -> SubmittedRun:
+        """A run that begins with the message, or the same run submitted before."""
+        spec, data = with_message(spec, content)
+        known = await self.engine.record(spec.key)
+        if known is None and log.beginning(spec.invocation_id) is not None:
+            raise SpecRefusedError(
+                f"invocation_id: the session has an invocation {brief(spec.invocation_id)!r}; to resume it, leave out "
+                f"new_message"
+            )
+        if known is not None:
+            check_same(known.spec, spec)
+        if known is not None or data is None:
             return await self._handed_over(spec)
-        if place_of(known.spec) != place_of(spec):
+        await keep_message(self._runner, spec, data)
+        try:
+            return await self._handed_over(spec)
+        finally:
+            await self._drop_message(spec)
+
+    async def _drop_message(self, spec: InvocationSpec) -> None:
+        """Delete the artifact of a message that no run needs: the engine refused it, or its run was quicker."""
+        with suppress(Exception):  # it is only left behind
+            record = await self.engine.record(spec.key)
+            needs = record is not None and record.spec.message_artifact == spec.message_artifact
+            if not needs or (record is not None and record.state in (RunState.PAUSED, RunState.ENDED)):
+                await remove_message(self._runner, spec)
+
+    async def _answered(self, spec: InvocationSpec, session: Session, turn: Turn, message: Message) -> SubmittedRun:
+        """A run that waits, or one that is not this engine's; its answer is stored if it is the first.
+
+        The engine knows of the run before that, and looks at it later in any case: who answers may die meanwhile.
+        """
+        record = await self.engine.record(spec.key)
+        if record is not None and turn.answered:
+            check_waits(record)
+        try:
+            check_first(turn.log, turn.answered)
+            run = await self._again(spec, seconds=LOOK_SECONDS)
+            config = RunConfig(custom_metadata={**(spec.custom_metadata or {}), HANDED_OVER: True})
+            await self._runner.take_in(session, message, config, FirstAnswers(self._runner.session_service))
+        except AnsweredBeforeError:
+            if record is not None:  # whoever stored the first answer may not have said so
+                await self.engine.signal(spec.key)
+            raise
+        await self.engine.signal(run.key)
+        return run
+
+    async def _again(self, spec: InvocationSpec, *, seconds: float = 0.0) -> SubmittedRun:
+        """The run of a spec without a message: the engine's, to be resumed now or in `seconds`, or a new one."""
+        if (known := await self.engine.record(spec.key)) is None:
+            run = await self._handed_over(spec)
+        elif place_of(known.spec) != place_of(spec):
             raise SpecRefusedError(f"invocation_id: the run {brief(spec.key)!r} is of another session")
-        await self._work()
-        if known.state not in OVER:
-            await self.engine.signal(spec.key)
-        elif known.state is not RunState.ENDED:
-            await self.engine.retry(spec.key)
-        return SubmittedRun(self, known.spec)
+        else:
+            await self._work()
+            run = SubmittedRun(self, known.spec)
+            if known.state in OVER - {RunState.ENDED}:
+                await self.engine.retry(spec.key)
+        if known is not None or seconds:
+            await self.engine.signal(spec.key, seconds=seconds)
+        return run
 
     async def _handed_over(self, spec: InvocationSpec) -> SubmittedRun:
         await self._work()

@@ -158,10 +158,13 @@ class _Run:
         entry = Entry(None if begun else id_, lambda: self._is_released)
         message = Message(content, id_ if begun else None, None if begun else self._spec.state_delta, mode=entry)
         events = self._runner.invoke(self._spec.user_id, self._spec.session_id, message, self._config())
-        async with aclosing(events):
-            async for _ in events:
-                pass
-        await remove_message(self._runner, self._spec)
+        try:
+            async with aclosing(events):
+                async for _ in events:
+                    pass
+        finally:  # however it ends: whoever resumes it needs the message no more
+            if entry.context is not None and Log(entry.context.session.events).beginning(id_) is not None:
+                await remove_message(self._runner, self._spec)
         return await self._left(entry)
 
     async def _session(self) -> Session:

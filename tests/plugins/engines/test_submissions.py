@@ -12,7 +12,7 @@ from newel import Workflow
 from newel.agents import BaseAgent, InvocationContext, LlmAgent
 from newel.apps import App
 from newel.artifacts import InMemoryArtifactService
-from newel.engines import AgentWork, InlineEngine, InvocationSpec, RunFailedError, RunState, SpecRefusedError
+from newel.engines import AgentWork, InlineEngine, InvocationSpec, RunFailedError, RunRecord, RunState, SpecRefusedError
 from newel.questions.given_answers import usable
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
@@ -65,9 +65,11 @@ def test_an_answer_is_stored_and_the_run_goes_on() -> None:
             answered = await runner.submit(**WHERE, new_message=usable([(question, True)]))
             assert answered.invocation_id == run.invocation_id
             assert await answered.wait() is not None
-            late = await runner.submit(**WHERE, new_message=usable([(question, False)]))
-            assert await late.wait() is None
-            assert "ANSWERED_BEFORE" in [event.error_code async for _, event in late.follow()]
+            before = len([one async for one in run.follow()])
+            with pytest.raises(SpecRefusedError, match="was answered before"):
+                await runner.submit(**WHERE, new_message=usable([(question, False)]))
+            assert len([one async for one in run.follow()]) == before
+            assert len(await runner.engine.records()) == 1
 
     asyncio.run(main())
 
@@ -161,6 +163,61 @@ def test_a_large_message_is_an_artifact_until_the_log_has_it() -> None:
             numbered = [event async for _, event in run.follow()]
             assert len(numbered[0].text) == 300_000
             assert await artifacts.list_artifact_keys(app_name="shop", **WHERE) == []
+
+    asyncio.run(main())
+
+
+class _Refuses(InlineEngine):
+    """Refuses what it is given, once it is told to."""
+
+    refuses = False
+
+    async def submit(self, spec: InvocationSpec) -> RunRecord:
+        if self.refuses:
+            raise SpecRefusedError("tenant: not this one")
+        return await super().submit(spec)
+
+
+def test_the_artifact_of_a_message_stays_only_as_long_as_a_run_needs_it() -> None:
+    async def main() -> None:
+        artifacts, engine, large = InMemoryArtifactService(), _Refuses(), "x" * 300_000
+        runner = _runner("read", ValueError("no"), artifact_service=artifacts, engine=engine)
+        worker = engine.worker(work := AgentWork([runner]), work.queues)
+
+        async def kept() -> int:
+            return len(await artifacts.list_artifact_keys(app_name="shop", **WHERE))
+
+        await worker.start()
+        run = await runner.submit(**WHERE, new_message=large)
+        await run.wait()
+        for _ in range(2):  # the run has ended: it needs no message
+            await runner.submit(**WHERE, new_message=large, invocation_id=run.invocation_id)
+            assert await kept() == 0
+        with pytest.raises(SpecRefusedError, match=r"^tenant"):
+            await runner.submit(**WHERE, new_message=large, invocation_id=run.invocation_id, tenant="other")
+        with pytest.raises(RunFailedError):
+            await (await runner.submit(**WHERE, new_message=large)).wait()
+        assert await kept() == 0
+        engine.refuses = True
+        with pytest.raises(SpecRefusedError, match=r"^tenant"):
+            await runner.submit(**WHERE, new_message=large)
+        assert await kept() == 0
+        engine.refuses = False
+        await worker.drain(0)
+        waiting = await asyncio.gather(*(runner.submit(**WHERE, new_message=large, invocation_id="w") for _ in "abc"))
+        assert (len({one.key for one in waiting}), await kept()) == (1, 1)
+
+    asyncio.run(main())
+
+
+def test_a_message_goes_by_reference_if_the_rest_leaves_no_room_for_it() -> None:
+    async def main() -> None:
+        async with _runner("read", artifact_service=InMemoryArtifactService()) as runner:
+            run = await runner.submit(**WHERE, new_message="x" * 40_000, state_delta={"notes": "y" * 30_000})
+            assert await run.wait() is not None
+            numbered = [event async for _, event in run.follow()]
+            assert len(numbered[0].text) == 40_000
+            assert len(numbered[0].actions.state_delta["notes"]) == 30_000
 
     asyncio.run(main())
 

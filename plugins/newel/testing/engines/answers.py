@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from newel.engines import RunState
+import asyncio
+from typing import Any
+
+from newel.engines import AnsweredBeforeError, BaseEngine, RunState, SpecRefusedError, SubmittedRun
 from newel.testing.engines.clerk import noted
 from newel.testing.engines.place import EnginePlace, answers, state
-from newel.testing.sessions.place import same
+from newel.testing.sessions.place import refused, same
 
 
 async def a_run_pauses_until_its_answer_is_stored(place: EnginePlace) -> None:
@@ -24,4 +27,85 @@ async def a_run_pauses_until_its_answer_is_stored(place: EnginePlace) -> None:
     same((noted(file), answers(await place.events(run))), (["paid"], 1))
 
 
-ANSWER_CHECKS = {check.__name__: check for check in (a_run_pauses_until_its_answer_is_stored,)}
+class _Dies(Exception):
+    """Ends a submitter at some point."""
+
+
+class _Mute:
+    """An engine for a submitter that dies once it has stored an answer, before it says so."""
+
+    def __init__(self, engine: BaseEngine) -> None:
+        self._engine = engine
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    async def signal(self, key: str, *, seconds: float = 0.0) -> None:
+        if seconds <= 0:
+            raise _Dies
+        await self._engine.signal(key, seconds=min(seconds, 0.5))
+
+
+async def an_answer_acts_though_nobody_says_so(place: EnginePlace) -> None:
+    """Whoever has stored it may die before the engine hears of it, and nobody need come back."""
+    await place.worker()
+    file = place.file()
+    run = await place.submit(f"pay {file}")
+    (question,) = await _asked(run)
+    mute = place.runner(engine=_Mute(place.engine))
+    await refused(place.answer(run, question, runner=mute), _Dies)
+    await state(run, RunState.ENDED)
+    same((noted(file), answers(await place.events(run))), (["paid"], 1))
+
+
+async def of_two_answers_one_is_stored(place: EnginePlace) -> None:
+    """Whoever gives the other one is told, in whichever process, and it leaves no trace."""
+    await place.worker()
+    file = place.file()
+    run = await place.submit(f"pay {file}")
+    (question,) = await _asked(run)
+    runners = [place.runner(), place.another_runner()]
+    submitted = [
+        place.answer(run, question, confirmed=is_first, runner=one)
+        for is_first, one in zip((True, False), runners, strict=True)
+    ]
+    outcomes = await asyncio.gather(*submitted, return_exceptions=True)
+    errors = [one for one in outcomes if isinstance(one, BaseException)]
+    same([type(one) for one in errors], [AnsweredBeforeError])
+    await state(run, RunState.ENDED)
+    events = await place.events(run)
+    same(sum(one.id == question for event in events for one in event.get_function_responses()), 1)
+    same((noted(file), answers(events)), (["paid"] if errors == [outcomes[1]] else [], 1))
+
+
+async def a_run_that_is_over_takes_no_answer(place: EnginePlace) -> None:
+    """It does not change, and the answer is nowhere: not in the log, and not as a run of its own."""
+    await place.worker()
+    runs = [await place.submit(f"pay {place.file()}") for _ in range(2)]
+    questions = [(await _asked(run))[0] for run in runs]
+    await place.answer(runs[0], questions[0])
+    await runs[1].cancel()
+    for run, question, wanted in zip(runs, questions, (RunState.ENDED, RunState.CANCELLED), strict=True):
+        before = await state(run, wanted), await place.events(run)
+        error = await refused(place.answer(run, question), SpecRefusedError)
+        assert "message" in str(error), f"the error does not name the field: {error}"
+        same((await run.record(), await place.events(run)), before)
+    same(len(await place.engine.records(app_name=place.app)), 2)
+
+
+async def _asked(run: SubmittedRun) -> tuple[str, ...]:
+    """The questions for which a run waits, once it does."""
+    record = await state(run, RunState.PAUSED)
+    assert record.outcome is not None, "a paused run has an outcome"
+    return record.outcome.waits_for
+
+
+ANSWER_CHECKS = {
+    check.__name__: check
+    for check in (
+        a_run_pauses_until_its_answer_is_stored,
+        an_answer_acts_though_nobody_says_so,
+        of_two_answers_one_is_stored,
+        a_run_that_is_over_takes_no_answer,
+    )
+}

@@ -46,18 +46,31 @@ class EnginePlace:
         self._numbers = count(1)
         self._runners: dict[str, Runner] = {}
         self._workers: list[EngineWorker] = []
+        self._stores = [self.store]
 
-    def runner(self, version: str = "") -> Runner:
-        """A runner of the app in a version."""
+    def runner(self, version: str = "", *, engine: Any = None) -> Runner:
+        """A runner of the app in a version, or one of `engine`."""
+        if engine is not None:
+            return self._runner(version, engine, self.store)
         if version not in self._runners:
-            self._runners[version] = Runner(
-                app=clerk(self.app),
-                session_service=self.store,
-                composition=composed(version),
-                engine=self.engine,
-                auto_create_session=True,
-            )
+            self._runners[version] = self._runner(version, self.engine, self.store)
         return self._runners[version]
+
+    def another_runner(self) -> Runner:
+        """A runner with a store of its own at the same place, if there can be several."""
+        if self.engine.in_process:
+            return self.runner()
+        self._stores.append(store := self.sessions())
+        return self._runner("", self.engine, store)
+
+    def _runner(self, version: str, engine: Any, store: SessionStore) -> Runner:
+        return Runner(
+            app=clerk(self.app),
+            session_service=store,
+            composition=composed(version),
+            engine=engine,
+            auto_create_session=True,
+        )
 
     def file(self) -> str:
         """The path of a file that does not exist."""
@@ -89,10 +102,12 @@ class EnginePlace:
         await until_file(lambda: bool(noted(f"{file}.begun")), "no worker has taken the run")
         return run, file
 
-    async def answer(self, run: SubmittedRun, question: str, *, confirmed: bool = True) -> SubmittedRun:
+    async def answer(
+        self, run: SubmittedRun, question: str, *, confirmed: bool = True, runner: Runner | None = None
+    ) -> SubmittedRun:
         """Submit the answer to a run's request for approval."""
-        message = approval(question, confirmed=confirmed)
-        return await self.runner().submit(user_id=_USER, session_id=run.spec.session_id, new_message=message)
+        message, by = approval(question, confirmed=confirmed), runner or self.runner()
+        return await by.submit(user_id=_USER, session_id=run.spec.session_id, new_message=message)
 
     async def questions(self, run: SubmittedRun) -> list[Question]:
         """What waits for an answer in a run's session."""
@@ -116,7 +131,8 @@ class EnginePlace:
         for worker in self._workers:
             await worker.drain(0)
         await self.engine.close()
-        await self.store.close()
+        for store in self._stores:
+            await store.close()
 
 
 def approval(question: str, *, confirmed: bool = True) -> Content:

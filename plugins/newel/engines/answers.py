@@ -1,0 +1,56 @@
+"""Answers: the first one to a question is stored, and the run that asked wakes, whatever becomes of who answered."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from newel.engines.engine import OVER, RunRecord, SpecRefusedError
+from newel.questions.precedence import first_answer
+from newel.questions.question import Kind, find_question
+from newel.sessions.out_of_band import OutOfBand
+from newel_kernel import Event, Json, Log, Session, SessionNotFoundError, StaleSessionError, brief
+
+#: Who answers says so before the answer is stored: the engine looks at the run this many seconds later in any case.
+LOOK_SECONDS = 30.0
+
+
+class AnsweredBeforeError(SpecRefusedError):
+    """Another answer to a question is stored; the text names the question."""
+
+
+class FirstAnswers(OutOfBand):
+    """The store, which takes the event of answers only if no question of it is answered by then."""
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        """Append out of band after the events that were looked at, and look again if others have come."""
+        where: Json = {"app_name": session.app_name, "user_id": session.user_id, "session_id": session.id}
+        ids = [response.id for response in event.get_function_responses()]
+        view: Session | None = session
+        while view is not None:
+            count = len(view.events)
+            check_first(Log(view.events), ids)
+            try:
+                return await self._store.append_out_of_band(**where, event=event, after=count)
+            except StaleSessionError:
+                view = await self._store.open(**where)
+        raise SessionNotFoundError(f"the session {brief(session.id)!r} was deleted; the answer is not stored")
+
+
+def check_first(log: Log, ids: Collection[str | None]) -> None:
+    """Raise AnsweredBeforeError if one of these questions has an answer; a long-running call takes any number."""
+    for id_ in ids:
+        place = find_question(log, id_)
+        if place is not None and place[1].kind is not Kind.RESULT and first_answer(log, *place) is not None:
+            raise AnsweredBeforeError(
+                f"message: the question {brief(str(id_))!r} was answered before, and the first answer counts; this "
+                f"message is not stored"
+            )
+
+
+def check_waits(record: RunRecord) -> None:
+    """Raise SpecRefusedError if the run is over, which takes no answer."""
+    if record.state in OVER:
+        raise SpecRefusedError(
+            f"message: it answers the run {brief(record.spec.key)!r}, which is {record.state} and takes no answer; "
+            f"nothing is stored. Send a new message, or retry the run before you answer"
+        )

@@ -1,0 +1,108 @@
+"""Whatever a field of a spec is given: an engine gives it back as it was, or the error names the field."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from newel.engines import InvocationSpec, SpecRefusedError, check_same
+from newel.engines.spec import MOST_BYTES, new_spec
+
+BASE: dict[str, Any] = {"app_name": "shop", "user_id": "u", "session_id": "s", "invocation_id": "e-1"}
+
+ODD = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(),
+    st.text(st.characters(categories=["Cs", "Cc", "Lu"])),
+    st.binary(),
+    st.builds(object),
+    st.sets(st.integers()),
+    st.just(10**400),
+    st.just("x" * (MOST_BYTES + 1)),
+)
+VALUES = st.recursive(
+    ODD,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.tuples(inner, inner),
+        st.dictionaries(st.one_of(st.text(max_size=3), st.integers(), st.none()), inner, max_size=3),
+    ),
+    max_leaves=6,
+)
+
+
+FIELDS = st.sampled_from([*InvocationSpec.model_fields, "colour"])
+
+
+@settings(max_examples=400, deadline=None)
+@given(name=FIELDS, value=st.one_of(VALUES, st.builds(dict, a=VALUES)))
+def test_a_field_comes_back_or_is_named(name: str, value: Any) -> None:
+    spec, problem = None, ""
+    try:
+        spec = new_spec(**{**BASE, name: value})
+    except SpecRefusedError as error:
+        problem = str(error)
+    if spec is None:
+        assert name in problem
+        assert len(problem) < 2000
+    else:
+        again = InvocationSpec.model_validate_json(spec.model_dump_json())
+        assert again == spec
+        check_same(again, spec)
+
+
+def _deep(depth: int) -> Any:
+    value: Any = 0
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def _endless() -> Any:
+    value: list[Any] = []
+    value.append(value)
+    return value
+
+
+NOT_JSON = {
+    "a set": {1, 2},
+    "nan": float("nan"),
+    "bytes": b"x",
+    "an object": object(),
+    "deep": _deep(600),
+    "too deep": _deep(100_000),
+    "endless": _endless(),
+}
+
+
+@pytest.mark.parametrize("name", ["message", "state_delta", "custom_metadata"])
+@pytest.mark.parametrize("what", NOT_JSON)
+def test_what_is_not_json_is_refused_with_what_json_is(name: str, what: str) -> None:
+    with pytest.raises(SpecRefusedError, match=rf"^{name}: .*must be JSON"):
+        new_spec(**BASE, **{name: {"x": NOT_JSON[what]}})
+
+
+@pytest.mark.parametrize("seconds", [float("inf"), float("nan"), 1e300, 0, -1])
+def test_a_deadline_is_a_time_that_comes(seconds: float) -> None:
+    with pytest.raises(SpecRefusedError, match=r"^seconds: "):
+        new_spec(**BASE, seconds=seconds)
+
+
+def test_a_submission_takes_only_its_options() -> None:
+    from tests.plugins.engines.test_submissions import WHERE, _runner
+
+    async def main() -> None:
+        async with _runner("never") as runner:
+            other: dict[str, Any]
+            for other in ({"app_name": "x"}, {"message_artifact": "x"}, {"lock": "x"}, {"attempt": 2}):
+                with pytest.raises(SpecRefusedError, match=r": submit takes no such option"):
+                    await runner.submit(**WHERE, new_message="hi", **other)
+
+    asyncio.run(main())
