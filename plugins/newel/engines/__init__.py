@@ -8,6 +8,9 @@ from newel_types import lazy_exports
 
 if TYPE_CHECKING:
     from newel.engines.answers import AnsweredBeforeError as AnsweredBeforeError
+    from newel.engines.endings import RunFailedError as RunFailedError
+    from newel.engines.endings import RunMisfitError as RunMisfitError
+    from newel.engines.endings import RunOvertimeError as RunOvertimeError
     from newel.engines.engine import OVER as OVER
     from newel.engines.engine import TIME_IS_OVER as TIME_IS_OVER
     from newel.engines.engine import BaseEngine as BaseEngine
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
     from newel.engines.spec import InvocationSpec as InvocationSpec
     from newel.engines.spec import check_same as check_same
     from newel.engines.spec import queue_name as queue_name
-    from newel.engines.submissions import RunFailedError as RunFailedError
     from newel.engines.submissions import SubmitOptions as SubmitOptions
     from newel.engines.submissions import SubmittedRun as SubmittedRun
     from newel.engines.work import AgentWork as AgentWork
@@ -40,7 +42,9 @@ _WHERE = {
     "OVER": "newel.engines.engine",
     "Outcome": "newel.engines.engine",
     "PostponedError": "newel.engines.engine",
-    "RunFailedError": "newel.engines.submissions",
+    "RunFailedError": "newel.engines.endings",
+    "RunMisfitError": "newel.engines.endings",
+    "RunOvertimeError": "newel.engines.endings",
     "RunNotFoundError": "newel.engines.engine",
     "RunRecord": "newel.engines.engine",
     "RunState": "newel.engines.engine",

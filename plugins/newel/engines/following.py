@@ -74,3 +74,11 @@ async def _is_left(record: RunRecord | None, reading: _Reading, invocation_id: s
         return record.state in OVER
     since = await reading.after(record.outcome.events if record.outcome is not None else reading.position)
     return not any(event.invocation_id == invocation_id and event.author == "user" for event in since)
+
+
+async def is_left(record: RunRecord, store: BaseSessionService, where: Place) -> bool:
+    """Whether a run has ended, or waits for an answer that is not stored yet."""
+    reading = _Reading(store, where, 0)
+    if record.state is RunState.PAUSED and record.outcome is None:
+        await reading.more()
+    return await _is_left(record, reading, record.spec.invocation_id)

@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 
 from newel.engines.answers import LOOK_SECONDS, AnsweredBeforeError, FirstAnswers, check_first, check_waits
 from newel.engines.closing import close_calls
+from newel.engines.endings import RunFailedError, ending_of
 from newel.engines.engine import OVER, BaseEngine, EngineWorker, RunRecord, RunState, SpecRefusedError
 from newel.engines.entry import Entry
 from newel.engines.following import Numbered, follow
@@ -20,7 +21,6 @@ from newel.engines.versions import version_of
 from newel.engines.work import AgentWork
 from newel.questions.answer_checks import check_answers
 from newel.questions.precedence import HANDED_OVER
-from newel.runs import RunCancelledError
 from newel.sessions.contract import WatchedSessions
 from newel.turns.resumption import continued
 from newel_kernel import (
@@ -28,7 +28,6 @@ from newel_kernel import (
     Json,
     Log,
     Message,
-    NewelError,
     RunConfig,
     Session,
     SessionNotFoundError,
@@ -52,10 +51,6 @@ class SubmitOptions(TypedDict, total=False):
     priority: int
     #: Whose share of the workers it takes.
     tenant: str
-
-
-class RunFailedError(NewelError):
-    """The run has failed, or no worker that fits has come; the session's log and `newel runs show` say more."""
 
 
 class SubmittedRun:
@@ -96,11 +91,8 @@ class SubmittedRun:
                 says = bool(event.text) or event.output is not None
                 if says and event.author != "user" and event.is_final_response():
                     answer = event
-        record = await self.record()
-        if record.state is RunState.CANCELLED:
-            raise RunCancelledError(f"the run {brief(self.key)!r} was cancelled")
-        if record.state in (RunState.FAILED, RunState.MISFIT):
-            raise RunFailedError(f"the run {brief(self.key)!r} is {record.state}: {record.reason}")
+        if (error := ending_of(await self.record())) is not None:
+            raise error
         return answer
 
     async def cancel(self) -> None:

@@ -10,6 +10,14 @@ from newel.policies.tool_errors import message_of
 from newel.questions.precedence import NOT_BEGUN, unused_answers
 from newel_kernel import Epilogue, Event, FencedError, InvocationContext, hookimpl
 
+#: The metadata of an error event: it says that the run has failed, and no follower of the run gets it.
+_FAILURE = "failure"
+
+
+def is_failure(event: Event) -> bool:
+    """Whether an event records that its run has failed; its message is that of the exception."""
+    return event.error_code is not None and bool((event.custom_metadata or {}).get(_FAILURE))
+
 
 async def record(ctx: InvocationContext, error: BaseException | None) -> list[Event] | None:
     """The error event; None if nothing failed, or if the failure already has one, as that of a graph's node."""
@@ -26,6 +34,7 @@ async def record(ctx: InvocationContext, error: BaseException | None) -> list[Ev
         event.custom_metadata = {NOT_BEGUN: unused}
     if not any(_is_of(one, failure) for one in events for failure in failures):
         event.error_code, event.error_message = _code(error), message_of(masked)
+        event.custom_metadata = {**(event.custom_metadata or {}), _FAILURE: True}
     elif not unused:
         return None
     return [event]

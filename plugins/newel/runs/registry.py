@@ -47,6 +47,7 @@ class Runs:
         user_id: str,
         session_id: str,
         stored: Callable[[], Awaitable[Sequence[Event]]],
+        invocation_id: str | None = None,
     ) -> Run:
         """Run `events` in a task of the running loop. Raises what `admit` raises."""
         try:
@@ -54,7 +55,7 @@ class Runs:
         except RuntimeError:
             raise ConfigurationError("start() needs a running event loop: call it in a coroutine") from None
         self.admit()
-        run = Run(events, user_id, session_id, stored)
+        run = Run(events, user_id, session_id, stored, invocation_id)
         self._running[run.id] = run
         run.when_ended(lambda: self._running.pop(run.id, None))
         return run

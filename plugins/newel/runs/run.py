@@ -53,12 +53,18 @@ class Run:
     """
 
     def __init__(
-        self, events: Events, user_id: str, session_id: str, stored: Callable[[], Awaitable[Sequence[Event]]]
+        self,
+        events: Events,
+        user_id: str,
+        session_id: str,
+        stored: Callable[[], Awaitable[Sequence[Event]]],
+        invocation_id: str | None = None,
     ) -> None:
         self.id = seam.new_id()
         self.user_id = user_id
         self.session_id = session_id
         self._stored = stored
+        self._invocation_id = invocation_id
         #: The number of the latest event, and the latest events with their numbers.
         self._count = 0
         self._recent: deque[tuple[int, Event]] = deque(maxlen=WINDOW)
@@ -85,8 +91,8 @@ class Run:
 
     @property
     def invocation_id(self) -> str | None:
-        """The id of the invocation; None before its first event."""
-        return self._recent[0][1].invocation_id if self._recent else None
+        """The id of the invocation; None before its first event, unless it was known before."""
+        return self._recent[0][1].invocation_id if self._recent else self._invocation_id
 
     async def events(self, after: int = 0) -> Events:
         """The events after the one with number `after`, those to come as well; see `numbered`."""
@@ -153,9 +159,15 @@ class Run:
         await self.wait()
         if (error := self._error()) is not None:
             raise error
-        if self.status is RunStatus.CANCELLED:
-            raise RunCancelledError(f"the run {self.id} of the session {self.session_id!r} was cancelled")
+        if (cancelled := self.cancelled()) is not None:
+            raise cancelled
         return self._last
+
+    def cancelled(self) -> RunCancelledError | None:
+        """What says that the run was cancelled, if it was."""
+        if self.status is not RunStatus.CANCELLED:
+            return None
+        return RunCancelledError(f"the run {self.id} of the session {self.session_id!r} was cancelled")
 
     async def _drive(self, events: Events) -> None:
         async with aclosing(events):

@@ -4,52 +4,69 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from newel.engines import OVER, RunNotFoundError, RunRecord, RunState, SubmittedRun
+from newel.engines import OVER, BaseEngine, RunNotFoundError, RunRecord, RunState, SubmittedRun
+from newel.engines.endings import ending_of
+from newel.engines.following import is_left
+from newel.engines.places import place_of
+from newel.policies.failure_events import is_failure
+from newel.questions.given_answers import open_in
 from newel.runners import Runner
 from newel.runs import Run
 from newel.runs.run import WINDOW
-from newel.server.following import listen
+from newel.server.following import Elsewhere, Log, listen
 from newel.server.places import Place
 from newel.sessions.contract import SessionStore
-from newel_kernel import Event, Json, Session, seam
+from newel_kernel import BaseSessionService, Event, Json, Session, seam
 
 if TYPE_CHECKING:
     from newel.server.state import State
 
 #: How often it is looked whether a run is over of which the bus tells nothing, in seconds.
 _POLL_SECONDS = 0.3
+#: How many runs of an app are looked at for those of a session.
+_MOST_LOOKED_AT = 1000
 
 
 async def submitted(
-    server: State, runner: Runner, where: Place, message: Any, invocation_id: str | None, **options: Any
+    server: State, runner: Runner, where: Place, message: Any, invocation_id: str | None = None, **options: Any
 ) -> Run:
-    """A run that is submitted, as one of this process that follows it: to cancel it cancels the run at its worker.
+    """A run that is submitted, as one of this process that follows it: to cancel it cancels the run at its worker."""
+    run, events = await submitted_events(server, runner, where, message, invocation_id, **options)
+    rest = partial(stored, server, where)
+    return runner.runs.start(events, where["user_id"], where["session_id"], rest, run.invocation_id)
+
+
+async def submitted_events(
+    server: State, runner: Runner, where: Place, message: Any, invocation_id: str | None = None, **options: Any
+) -> tuple[SubmittedRun, AsyncGenerator[Event, None]]:
+    """A run that is submitted, and its events; whoever cancels them cancels it.
 
     The tenant is the user: nobody takes the workers for all.
     """
-    user_id, session_id = where["user_id"], where["session_id"]
     session = await server.services.session.open(**where)
     run = await runner.submit(
-        user_id=user_id,
-        session_id=session_id,
+        user_id=where["user_id"],
+        session_id=where["session_id"],
         new_message=message,
         invocation_id=invocation_id,
-        tenant=user_id[:200],
+        tenant=where["user_id"][:200],
         **options,
     )
     # An answer belongs to a run that has begun: only what comes after it is news.
     begun = _has(session, run.invocation_id) if invocation_id is None or message is None else False
     after = len(session.events) if session is not None and begun else 0
-
-    async def stored() -> list[Event]:
-        whole = await server.services.session.get_session(**where)
-        return [*whole.events] if whole is not None else []
-
     events = _events(server, run, where, after, streams=bool(options.get("streaming")))
-    return runner.runs.start(_cancelling(server, run, events), user_id, session_id, stored)
+    return run, _cancelling(server, run, events)
+
+
+async def stored(server: State, where: Place) -> list[Event]:
+    """The events of a session."""
+    session = await server.services.session.get_session(**where)
+    return [*session.events] if session is not None else []
 
 
 def _has(session: Session | None, invocation_id: str) -> bool:
@@ -73,9 +90,12 @@ async def _cancelling(
 async def _events(
     server: State, run: SubmittedRun, where: Place, after: int, *, streams: bool
 ) -> AsyncGenerator[Event, None]:
-    """The events of a run behind the first `after` of its session, the partial ones as the bus tells them."""
-    position, store = after, server.services.session
-    if streams and server.bus is not None and isinstance(store, SessionStore):
+    """The events of a run behind the first `after` of its session; raises what it has ended with, as a run here does.
+
+    The partial events are those that the bus tells of.
+    """
+    position, elsewhere = after, EngineRun(server, where, run.invocation_id)
+    if streams and server.bus is not None and isinstance(store := server.services.session, SessionStore):
         heard: asyncio.Queue[Event] = asyncio.Queue(WINDOW)
         listening = seam.spawn(listen(server.bus.follow(store, **where, after=after), heard), name="bus")
         try:
@@ -84,44 +104,51 @@ async def _events(
                     async with asyncio.timeout(_POLL_SECONDS):
                         event = await heard.get()
                 except TimeoutError:
-                    if await _is_left(run):
+                    if not await elsewhere.goes_on():
                         break
                     continue
                 position += not event.partial
-                if event.invocation_id == run.invocation_id:
+                if event.invocation_id == run.invocation_id and not is_failure(event):
                     yield event
         finally:
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)
     async with aclosing(run.follow(position)) as rest:  # it knows when nothing more comes
         async for _, event in rest:
-            yield event
+            if not is_failure(event):
+                yield event
+    if (record := await elsewhere.record()) is not None and (ended := ending_of(record)) is not None:
+        raise ended
 
 
-async def _is_left(run: SubmittedRun) -> bool:
-    state = (await run.record()).state
-    return state in OVER or state is RunState.PAUSED
+class EngineRun(Elsewhere):
+    """A run of a session as the engine knows it."""
 
+    def __init__(self, server: State, where: Place, invocation_id: str) -> None:
+        self._server = server
+        self._where = where
+        self._key = f"{where['app_name']}:{invocation_id}"
 
-async def _record_of(server: State, where: Place, invocation_id: str) -> RunRecord | None:
-    """What the engine knows about a run of the session; None if it has no such run."""
-    if server.engine is None:
-        return None
-    record = await server.engine.record(f"{where['app_name']}:{invocation_id}")
-    if record is None or (record.spec.user_id, record.spec.session_id) != (where["user_id"], where["session_id"]):
-        return None
-    return record
+    async def record(self) -> RunRecord | None:
+        """What the engine knows; None if the session has no such run there."""
+        where, engine = self._where, self._server.engine
+        record = await engine.record(self._key) if engine is not None else None
+        return record if record is not None and place_of(record.spec) == where else None
 
+    async def goes_on(self) -> bool:
+        """Whether the run is neither over nor waits for an answer."""
+        record = await self.record()
+        return record is not None and not await is_left(record, self._server.services.session, self._where)
 
-async def is_under_way(server: State, where: Place, invocation_id: str) -> bool:
-    """Whether the engine has the run, and it is neither over nor waits for an answer."""
-    record = await _record_of(server, where, invocation_id)
-    return record is not None and record.state not in OVER and record.state is not RunState.PAUSED
+    async def ending(self, log: Log) -> Exception | None:
+        """What the engine says, which knows more than the log."""
+        record = await self.record()
+        return ending_of(record) if record is not None else await super().ending(log)
 
 
 async def cancelled(server: State, where: Place, invocation_id: str) -> Json | None:
     """Cancel a run that other processes have; None if the engine has no such run of the session."""
-    record = await _record_of(server, where, invocation_id)
+    record = await EngineRun(server, where, invocation_id).record()
     if record is None or record.state in OVER:
         return None
     runner = await server.runner(where["app_name"])
@@ -130,3 +157,23 @@ async def cancelled(server: State, where: Place, invocation_id: str) -> Json | N
     except RunNotFoundError:
         return None
     return {"id": invocation_id, "invocationId": invocation_id, "status": "cancelled"}
+
+
+async def end_runs(engine: BaseEngine, store: BaseSessionService, where: Place, seconds: float) -> None:
+    """Cancel the runs of a session, which is to be deleted, and wait at most `seconds` for their ends."""
+    session = await store.open(**where)
+    events = session.events if session is not None else ()
+    latest = [f"{where['app_name']}:{one.invocation_id}" for one in (*open_in(events), *events[-1:])]
+    known = [await engine.record(key) for key in dict.fromkeys(latest)]
+    for state in (RunState.QUEUED, RunState.RUNNING):  # one that waits for its session may be in either
+        known += await engine.records(app_name=where["app_name"], state=state, most=_MOST_LOOKED_AT)
+    left = [one.spec for one in known if one is not None and one.state not in OVER]
+    keys = {spec.key for spec in left if place_of(spec) == where}
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            for key in keys:
+                with suppress(RunNotFoundError):
+                    await engine.cancel(key)
+            for key in keys:
+                while (record := await engine.record(key)) is not None and record.state not in OVER:  # noqa: ASYNC110
+                    await asyncio.sleep(_POLL_SECONDS)  # the engine tells nobody

@@ -7,19 +7,21 @@ a partial event that of the stored event before it. So any process can tell what
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from typing import Any
 
 from pydantic_core import to_json
 
 from newel.claims.leasing import is_leasing
-from newel.runs import Run, RunStatus
+from newel.engines.endings import RunFailedError
+from newel.policies.failure_events import is_failure
+from newel.runs import Run
 from newel.runs.run import WINDOW
 from newel.server.kinds import EventBus
 from newel.server.operations.load import LOAD
 from newel.server.places import Place
-from newel.server.refusals import logged, refusal_of
+from newel.server.refusals import Refusal, logged, refusal_of
 from newel.server.wire import Wire
 from newel.sessions.contract import SessionStore
 from newel.sessions.watching import Watch, watched
@@ -29,15 +31,13 @@ Frames = AsyncGenerator[bytes, None]
 #: How soon it is seen that this process is about to end, and how long the bus must have been quiet before a run that is
 #: over has nothing more to say, in seconds.
 _CUT_SECONDS = _QUIET_SECONDS = 0.3
-_CUT = "the server has ended before the run: come back with Last-Event-ID"
-#: The last frame of a stream that ends because the server does.
-CUT = b"data: " + to_json({"error": _CUT, "code": 503}) + b"\n\n"
+_CUT = "the server has ended before the run: come back with Last-Event-ID, or send a message to go on"
 
 
 class Log:
     """The events of one invocation in a session's log, with their numbers."""
 
-    __slots__ = ("_store", "_where", "count", "invocation", "position")
+    __slots__ = ("_store", "_where", "count", "failure", "invocation", "position")
 
     def __init__(self, store: BaseSessionService, where: Place, invocation: str) -> None:
         self._store = store
@@ -45,6 +45,8 @@ class Log:
         self.invocation = invocation
         #: How many events of the session it has seen, and how many of them are the invocation's.
         self.position = self.count = 0
+        #: The invocation's last event, if that says that it has failed.
+        self.failure: Event | None = None
 
     async def number(self, event: Event) -> int:
         """The number of an event that is stored and was not asked for before."""
@@ -60,6 +62,7 @@ class Log:
         if event.invocation_id != self.invocation:
             return None
         self.count += 1
+        self.failure = event if is_failure(event) else None
         return self.count
 
     async def after(self, number: int) -> tuple[list[tuple[int, Event]], Session]:
@@ -89,7 +92,7 @@ async def follow(
     """The frames of a run, those after number `after`; an empty one says that it has begun.
 
     An error before that is raised, unless the answer has begun (not `raises`); a later one is a frame, and so is the
-    end of a run that the server has cut (`is_cut`).
+    end of a run that was cancelled, or that the server has cut (`is_cut`).
     """
     writer: _Writer | None = None
     LOAD.streams += 1
@@ -101,14 +104,20 @@ async def follow(
                     yield b""
                 if written := await writer.frames(batch):
                     yield written
-        if is_cut() and run.status is RunStatus.CANCELLED:
-            yield CUT
+        if (ended := ending(run, is_cut())) is not None:
+            yield failure(ended)
     except Exception as error:
         if writer is None and raises:
             raise
         yield failure(error)
     finally:
         LOAD.streams -= 1
+
+
+def ending(run: Run, is_cut: bool) -> Exception | None:
+    """What a client hears of a run that has ended without an error and before its time; None: it has ended well."""
+    cancelled = run.cancelled()
+    return Refusal(503, _CUT) if is_cut and cancelled is not None else cancelled
 
 
 class _Writer:
@@ -137,31 +146,47 @@ class _Writer:
         return b"".join(written)
 
 
+class Elsewhere:
+    """What else than its log tells of a run that another process has: nothing, without an engine."""
+
+    async def goes_on(self) -> bool:
+        """Whether the run is to go on although no process has the session."""
+        return False
+
+    async def ending(self, log: Log) -> Exception | None:
+        """What the run has ended with; None: it has ended well, or waits."""
+        return RunFailedError(f"the run {log.invocation!r} has failed") if log.failure is not None else None
+
+
 async def replay(
     store: BaseSessionService,
     where: Place,
     wire: Wire,
     invocation: str,
     after: int,
+    elsewhere: Elsewhere,
     bus: EventBus | None = None,
     *,
     is_cut: Callable[[], bool] = bool,
-    is_queued: Callable[[], Awaitable[bool]] | None = None,
 ) -> Frames:
     """The frames of an invocation after number `after`, from the log, as long as another process runs it.
 
-    Partial events come by the bus, if there is one. A frame says that this process ends first (`is_cut`). `is_queued`
-    is asked whether the run is to go on although no process has the session.
+    Partial events come by the bus, if there is one. How the run has ended is a frame, as in `follow`, and so is the end
+    of this process (`is_cut`).
     """
     yield b""
-    async with (
-        watched(store, **where) as watch,
-        aclosing(
-            _replayed(store, where, wire, Log(store, where, invocation), after, bus, watch, is_cut, is_queued)
-        ) as frames,
-    ):
-        async for frame in frames:
-            yield frame
+    log = Log(store, where, invocation)
+    try:
+        async with (
+            watched(store, **where) as watch,
+            aclosing(_replayed(store, where, wire, log, after, elsewhere, bus, watch, is_cut)) as frames,
+        ):
+            async for frame in frames:
+                yield frame
+        if (ended := await elsewhere.ending(log)) is not None:
+            yield failure(ended)
+    except Exception as error:  # noqa: BLE001 - the answer has begun
+        yield failure(error)
 
 
 async def _replayed(
@@ -170,22 +195,22 @@ async def _replayed(
     wire: Wire,
     log: Log,
     after: int,
+    elsewhere: Elsewhere,
     bus: EventBus | None,
     watch: Watch,
     is_cut: Callable[[], bool],
-    is_queued: Callable[[], Awaitable[bool]] | None,
 ) -> Frames:
+    """The frames of a run's events, until it has ended or waits."""
     while True:
-        goes_on = is_queued is not None and await is_queued()  # before the log is read: what came until then counts
+        goes_on = await elsewhere.goes_on()  # before the log is read: what came until then counts
         events, session = await log.after(after)
         for number, event in events:
-            if event.author != "user":
+            if _is_shown(event):
                 yield _written(wire, event, _head(log.invocation, number))
         if not goes_on and not _is_run(store, session):
             return
         if is_cut():
-            yield CUT
-            return
+            raise Refusal(503, _CUT)
         if bus is None or not isinstance(store, SessionStore):
             await _waited(watch, is_cut)
             continue
@@ -196,6 +221,11 @@ async def _replayed(
         except Exception as error:  # noqa: BLE001 - a plugin boundary: only partial events are missed without it
             logged(error)
             bus = None
+
+
+def _is_shown(event: Event) -> bool:
+    """Whether the followers of a run get a stored event: what the user says they know, and a failure is a frame."""
+    return event.author != "user" and not is_failure(event)
 
 
 def _is_run(store: BaseSessionService, session: Session | None) -> bool:
@@ -230,7 +260,7 @@ async def _heard(
             if event.partial:
                 if event.invocation_id == log.invocation and log.count >= after:
                     yield b"".join((_head(log.invocation, log.count), wire.event(event), b"\n\n"))
-            elif (number := log.take(event)) is not None and number > after and event.author != "user":
+            elif (number := log.take(event)) is not None and number > after and _is_shown(event):
                 yield _written(wire, event, _head(log.invocation, number))
     finally:
         listening.cancel()

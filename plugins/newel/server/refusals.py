@@ -13,8 +13,9 @@ from starlette.responses import Response
 from starlette.websockets import WebSocket
 
 from newel.claims import SessionBusyError
+from newel.engines.endings import RunMisfitError, RunOvertimeError
 from newel.engines.engine import SpecRefusedError
-from newel.runs import RunRefusedError
+from newel.runs import RunCancelledError, RunRefusedError
 from newel.sessions.errors import StoreUnavailableError, UnfitNameError
 from newel_kernel import AlreadyExistsError, SessionNotFoundError, StaleSessionError, seam
 
@@ -23,6 +24,18 @@ JSON = "application/json"
 READ_ONLY = (
     "this server shows stored sessions, and changes nothing: to write, serve the agents with "
     "`newel web AGENTS_DIR --sessions URI`"
+)
+#: (error, status, what is wrong); without a text, the error's own says it.
+_REFUSALS: tuple[tuple[type[Exception], int, str], ...] = (
+    (UnfitNameError, 422, ""),
+    (SpecRefusedError, 422, ""),
+    (SessionNotFoundError, 404, "Session not found"),
+    (AlreadyExistsError, 409, "Session already exists"),
+    (StaleSessionError, 409, "A run of another process has changed the session: try again"),
+    (SessionBusyError, 409, "The session has a run under way"),
+    (RunCancelledError, 409, ""),
+    (RunMisfitError, 503, ""),
+    (RunOvertimeError, 504, ""),
 )
 _log = logging.getLogger("newel.server")
 
@@ -61,18 +74,11 @@ def refusal_of(error: Exception) -> Refusal | None:
         return error
     if isinstance(error, RunRefusedError):
         return Refusal(429 if error.is_full else 503, str(error), {"retry-after": str(error.retry_after)})
-    if isinstance(error, (UnfitNameError, SpecRefusedError)):
-        return Refusal(422, str(error))
     if isinstance(error, StoreUnavailableError):
         return Refusal(503, "The sessions cannot be reached: try again", {"retry-after": str(ceil(error.retry_after))})
-    if isinstance(error, SessionNotFoundError):
-        return Refusal(404, "Session not found")
-    if isinstance(error, AlreadyExistsError):
-        return Refusal(409, "Session already exists")
-    if isinstance(error, StaleSessionError):
-        return Refusal(409, "A run of another process has changed the session: try again")
-    if isinstance(error, SessionBusyError):
-        return Refusal(409, "The session has a run under way")
+    for kind, status, text in _REFUSALS:
+        if isinstance(error, kind):
+            return Refusal(status, text or str(error))
     return None
 
 

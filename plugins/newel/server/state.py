@@ -18,6 +18,7 @@ from newel.server.settings import Settings
 from newel.server.wire import Wire
 from newel_compose import Composition
 from newel_kernel import Stash
+from newel_types import deferred
 
 if TYPE_CHECKING:
     from starlette.requests import HTTPConnection
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from newel.server.stored import Stored
     from newel.server.traces import Traces
 
+#: What knows the runs of workers loads with the first.
+_end_engine_runs = deferred("newel.server.engine_runs", "end_runs")
 #: What a client is told that asks for a run while the server is about to end.
 _DRAINING = "the server is about to end: try again"
 #: When those who are refused a run may ask again, in seconds: once others have ended, or another process serves.
@@ -171,6 +174,9 @@ class State:
         for run in self.runs_of(app_name, user_id, session_id):
             run.cancel()
             await run.wait(_PATIENCE)
+        if self.engine is not None:
+            where = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
+            await _end_engine_runs()(self.engine, self.services.session, where, _PATIENCE)
 
     async def close(self) -> None:
         """Cancel the runs that are left, and close agents and stores; whatever fails, the others are closed too."""

@@ -153,3 +153,66 @@ def test_what_an_engine_does_not_take_is_refused() -> None:
             assert (answer.status_code, answer.json()["detail"].partition(":")[0]) == (422, "state_delta")
 
     asyncio.run(main())
+
+
+def test_a_posted_answer_is_a_workers() -> None:
+    async def main() -> None:
+        world = World([FunctionCall(name="pay", args={})], "thanks")
+        async with world.client() as client:
+            await world.worker()
+            asked = await client.post("/run", json={**WHERE, "newMessage": {"parts": [{"text": "pay"}]}})
+            (question,) = (await client.get("/apps/clerk/users/u/sessions/s/questions")).json()
+            path = f"/apps/clerk/users/u/sessions/s/questions/{question['id']}"
+            answer = await client.post(path, json={"answer": True, "follow": True})
+            assert [_said(event) for _, event in _frames(answer) if event.get("content")][-1] == "thanks"
+            (record,) = await world.engine.records()
+            assert (record.state, record.spec.invocation_id) == (RunState.ENDED, asked.json()[0]["invocationId"])
+            assert (await client.post(path, json={"answer": True})).status_code == 404
+
+    asyncio.run(main())
+
+
+def test_an_agent_at_a_worker_is_told() -> None:
+    async def main() -> None:
+        world = World([FunctionCall(name="hang", args={})], "ready", "good night")
+        async with world.client() as client:
+            await world.worker()
+            following = asyncio.create_task(client.post("/run", json={**WHERE, "newMessage": _text("dig")}))
+            await world.begun.wait()
+            told = asyncio.create_task(
+                client.post("/apps/clerk/users/u/sessions/s/steer", json={"newMessage": _text("only the garden")})
+            )
+            assert (await told).json()["status"] in ("running", "done")
+            world.gate.set()
+            assert [_said(event) for event in (await following).json() if event.get("content")][-1] == "ready"
+            alone = await client.post("/apps/clerk/users/u/sessions/s/steer", json={"newMessage": _text("bye")})
+            again = await client.get(f"{RUNS}/{alone.json()['id']}/events")
+            assert alone.status_code == again.status_code == 200, again.text
+            session = await world.store.get_session(**WHERE)
+            assert session is not None
+            said = [event.text for event in session.events if event.text]
+            assert said == ["dig", "only the garden", "ready", "bye", "good night"]
+            assert len(await world.engine.records()) == 2
+
+    asyncio.run(main())
+
+
+def test_a_stream_begins_before_a_worker_is_there() -> None:
+    async def main() -> None:
+        world = World("good morning")
+        async with world.client() as client:
+            await world.app.state.runner("clerk")
+            streaming = asyncio.create_task(client.post("/run_sse", json={**WHERE, "newMessage": _text("hi")}))
+            while not (runs := (await client.get(RUNS)).json()):
+                await asyncio.sleep(0.01)
+            assert runs[0]["invocationId"]  # it is known before a worker has begun
+            cancelled = await client.post(f"{RUNS}/{runs[0]['invocationId']}/cancel")
+            assert cancelled.json()["status"] == "cancelled"
+            ((_, frame),) = _frames(await streaming)
+            assert (frame["code"], (await world.engine.records())[0].state) == (409, RunState.CANCELLED)
+
+    asyncio.run(main())
+
+
+def _text(text: str) -> Any:
+    return {"role": "user", "parts": [{"text": text}]}

@@ -11,12 +11,13 @@ from newel.questions.given_answers import message_of
 from newel.questions.question import KEPT, Kind, Question, open_questions
 from newel.runs import Run
 from newel.server.calls import Call, endpoint
-from newel.server.endpoints.runs import RunAnswer, Said, described, refused, streamed
+from newel.server.endpoints.runs import RunAnswer, Said, at_worker, begun_soon, described, refused, streamed
 from newel.server.endpoints.sessions import Body, opened, owner, place
 from newel.server.refusals import Refusal
 from newel_kernel import ConfigurationError, Json, Log, PairingError, Session, StreamingMode
-from newel_types import Content
+from newel_types import Content, deferred
 
+_steered = deferred("newel.server.engine_steering", "steered")
 _KINDS = {Kind.APPROVAL: "approval", Kind.CREDENTIAL: "credential", Kind.INPUT: "input", Kind.RESULT: "result"}
 
 
@@ -85,7 +86,10 @@ async def answer_question(call: Call) -> object:
     question = next((one for one in open_questions(Log(session.events)) if one.id == id_), None)
     if question is None:
         raise Refusal(404, "Nothing waits for this answer: it was given, or the question was taken back")
-    message = _message(question, call.body.answer)
+    message, where = _message(question, call.body.answer), place(call)
+    if call.server.engine is not None:
+        run = await at_worker(call, where, message)
+        return await streamed(call, where, run) if call.body.follow else described(run)
     runner = await call.server.runner(call.path["app_name"])
     run = runner.start(
         user_id=call.path["user_id"],
@@ -106,6 +110,10 @@ async def steer(call: Call) -> object:
     """
     runner = await call.server.runner(call.path["app_name"])
     await opened(call)
+    if call.server.engine is not None:
+        run = _steered()(call.server, runner, place(call), call.body.new_message, streaming=call.body.streaming)
+        await begun_soon(run)
+        return described(run)
     run = runner.start(
         user_id=call.path["user_id"],
         session_id=call.path["session_id"],

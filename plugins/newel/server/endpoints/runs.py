@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import aclosing, contextmanager, nullcontext, suppress
 from functools import partial
-from itertools import dropwhile
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
@@ -14,11 +13,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from newel.contexts.run_config import RunConfig
-from newel.runners import Runner
-from newel.runs import Run, RunStatus
+from newel.runs import Run
 from newel.server.calls import Call, endpoint
 from newel.server.endpoints.sessions import Body, opened, place
-from newel.server.following import follow, replay
+from newel.server.following import Elsewhere, ending, follow, replay
 from newel.server.metrics.process import METRICS
 from newel.server.operations.traffic import BEGAN
 from newel.server.places import Place
@@ -32,8 +30,8 @@ from newel_types import Content, deferred
 #: What follows the runs of workers loads with the first.
 _submit = deferred("newel.server.engine_runs", "submitted")
 _cancelled = deferred("newel.server.engine_runs", "cancelled")
-_is_under_way = deferred("newel.server.engine_runs", "is_under_way")
-#: How long a run that is resumed may be refused with a status, in seconds; later it is by a frame.
+_engine_run = deferred("newel.server.engine_runs", "EngineRun")
+#: How long a run that begins late may be refused with a status, in seconds; later it is by a frame.
 _PATIENCE = 0.5
 #: How long a run goes on before its server looks whether the client is still there, in seconds.
 _UNWATCHED = 0.05
@@ -86,10 +84,10 @@ async def run(call: Call) -> Response:
                     events += [event for _, event in batch]
         except (ConfigurationError, PairingError) as error:
             raise refused(error) from error
-    if call.server.cuts and run.status is RunStatus.CANCELLED:
-        raise Refusal(503, "the server has ended before the run: send a message to go on")
-    if call.server.engine is not None:  # its log has the message, too
-        events = [*dropwhile(lambda event: event.author == "user", events)]
+    if (ended := ending(run, call.server.cuts)) is not None:
+        raise ended
+    if call.server.engine is not None:  # its log has the messages, too
+        events = [event for event in events if event.author != "user"]
     wire = await call.server.wire(where["app_name"])
     return Response(wire.events(events), media_type=JSON)
 
@@ -145,7 +143,8 @@ async def _started(call: Call, *, yields_message: bool) -> tuple[Run, Place]:
     if body.new_message is None and await call.server.services.session.open(**where) is None:
         raise SessionNotFoundError(f"there is no session {where['session_id']!r}")
     if call.server.engine is not None:
-        return await _submitted(call, runner, where), where
+        options = {"state_delta": body.state_delta, "custom_metadata": body.custom_metadata}
+        return await at_worker(call, where, body.new_message, body.invocation_id, **options), where
     config: dict[str, Any] = {}
     if body.streaming:
         config["streaming_mode"] = StreamingMode.SSE
@@ -163,19 +162,12 @@ async def _started(call: Call, *, yields_message: bool) -> tuple[Run, Place]:
     return run, where
 
 
-async def _submitted(call: Call, runner: Runner, where: Place) -> Run:
-    """The run of a worker, as one that is followed here."""
-    body = call.body
+async def at_worker(call: Call, where: Place, message: Any, invocation_id: str | None = None, **options: Any) -> Run:
+    """The run of a worker, as one that is followed here; a Refusal if the message does not fit."""
+    server, runner = call.server, await call.server.runner(where["app_name"])
     try:
         run: Run = await _submit()(
-            call.server,
-            runner,
-            where,
-            body.new_message,
-            body.invocation_id,
-            state_delta=body.state_delta,
-            streaming=body.streaming,
-            custom_metadata=body.custom_metadata,
+            server, runner, where, message, invocation_id, streaming=call.body.streaming, **options
         )
     except (ConfigurationError, PairingError) as error:
         raise refused(error) from error
@@ -185,7 +177,7 @@ async def _submitted(call: Call, runner: Runner, where: Place) -> Run:
 async def _followed(call: Call, where: Place, id_: str, number: int) -> EventStream:
     """The stream of a run (by its id or its invocation's) after a number: it may run here, elsewhere, or no more."""
     run = _running(call.server, where, id_)
-    if run is None and not await _is_stored(call, where, id_) and not await _is_queued(call, where, id_):
+    if run is None and not await _is_stored(call, where, id_) and not await _elsewhere(call, where, id_).goes_on():
         raise Refusal(404, "Run not found")
     return await streamed(call, where, run or id_, number)
 
@@ -194,15 +186,15 @@ async def streamed(call: Call, where: Place, run: Run | str, after: int = 0, *, 
     """The stream of a run, or of an invocation that does not run here; a client that starts it may end it, too."""
     store, wire = call.server.services.session, await call.server.wire(where["app_name"])
     if isinstance(run, str):
-        is_queued = partial(_is_queued, call, where, run) if call.server.engine is not None else None
         is_cut = partial(getattr, call.server, "cuts")
-        frames = replay(store, where, wire, run, after, call.server.bus, is_cut=is_cut, is_queued=is_queued)
+        elsewhere = _elsewhere(call, where, run)
+        frames = replay(store, where, wire, run, after, elsewhere, call.server.bus, is_cut=is_cut)
         await anext(frames)
         return EventStream(frames, call.server.settings.heartbeat, lambda: None)
-    resumes = starts and call.body.new_message is None
-    frames = follow(run, store, where, wire, after, raises=not resumes, is_cut=lambda: call.server.cuts)
+    is_late = call.server.engine is not None or (starts and call.body.new_message is None)
+    frames = follow(run, store, where, wire, after, raises=not is_late, is_cut=lambda: call.server.cuts)
     try:  # refuses with a status what cannot begin
-        await (_resumed(run) if resumes else anext(frames, None))
+        await (begun_soon(run) if is_late else anext(frames, None))
     except (ConfigurationError, PairingError) as error:
         raise refused(error) from error
     left = run.cancel if starts and _cancels(call) else _stay
@@ -210,8 +202,8 @@ async def streamed(call: Call, where: Place, run: Run | str, after: int = 0, *, 
     return EventStream(frames, call.server.settings.heartbeat, left, {"x-run-id": run.id}, first)
 
 
-async def _resumed(run: Run) -> None:
-    """Wait a little for a run whose first event may take as long as a model does."""
+async def begun_soon(run: Run) -> None:
+    """Wait a little for a run whose first event may take as long as a model does, or until a worker is free."""
     with suppress(TimeoutError):
         async with asyncio.timeout(_PATIENCE):
             await run.begun()
@@ -279,11 +271,12 @@ async def _is_stored(call: Call, where: Place, invocation: str) -> bool:
     return session is not None and any(event.invocation_id == invocation for event in session.events)
 
 
-async def _is_queued(call: Call, where: Place, invocation: str) -> bool:
-    """Whether an engine has the run, and it goes on."""
+def _elsewhere(call: Call, where: Place, invocation: str) -> Elsewhere:
+    """What is known of a run that this process does not run."""
     if call.server.engine is None:
-        return False
-    return bool(await _is_under_way()(call.server, where, invocation))
+        return Elsewhere()
+    found: Elsewhere = _engine_run()(call.server, where, invocation)
+    return found
 
 
 def _read(last: str) -> tuple[str, int]:
