@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from newel_kernel import BaseAgent, ConfigurationError, did_you_mean, subtree
 from newel_types import caller_place
+
+if TYPE_CHECKING:
+    from newel.apps.app import App
 
 #: Types whose values cannot be a store.
 _PLAIN = (str, bytes, int, float, list, tuple, dict, set, type)
@@ -40,6 +44,14 @@ def listed_plugins(plugins: Sequence[object] | None) -> Sequence[object] | None:
     if plugins is not None and (isinstance(plugins, str) or not hasattr(plugins, "__iter__")):
         raise ConfigurationError(f"plugins is {_text(plugins)}; give a list of plugins: plugins=[...]{caller_place()}")
     return plugins
+
+
+def own_plugins(app: App | None, root: object, plugins: Sequence[object] | None) -> list[object]:
+    """The plugins of a runner's own: `plugins`, or its app's. Both at once, or an app and a root, are refused."""
+    if app is not None and (root is not None or plugins):
+        both = "Runner takes either `app`, or `agent` with `app_name` and `plugins`; not both"
+        raise ConfigurationError(f"{both}{caller_place()}")
+    return list(listed_plugins(plugins) or (app.plugins if app is not None else ()) or ())
 
 
 def deps_types(root: BaseAgent) -> Sequence[tuple[str, type]]:

@@ -6,18 +6,20 @@ import warnings
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self
 
 import newel_compose
-from newel import artifacts, claims, live, runners, runs, sessions
-from newel.contexts.generics import DepsIn, OfAgent, Out
+from newel import claims, live, runners, runs
+from newel.contexts.generics import DepsIn, Out
 from newel.contexts.invocation_context import InvocationContext, Resumability
 from newel.contexts.run_config import RunConfig, unset
-from newel.runners.arguments import check_deps, check_root, deps_types, listed_plugins
+from newel.runners.arguments import check_root, deps_types, own_plugins
+from newel.runners.session_changes import SessionChanges
+from newel.runners.submitting import SubmittingRunner
+from newel.runners.typed_runs import TypedRuns
 from newel_kernel import BaseAgent, BaseSessionService, ConfigurationError, Event, Message, Session, check_tree, receive
 from newel_kernel import RunConfig as KernelRunConfig
-from newel_kernel import Runner as KernelRunner
-from newel_types import caller_place, deferred
+from newel_types import deferred
 
 if TYPE_CHECKING:
     from newel.agents.base_agent import BaseAgent as TypedAgent
@@ -25,21 +27,16 @@ if TYPE_CHECKING:
     from newel.artifacts.base_artifact_service import BaseArtifactService
     from newel.auth.credential_service.base_credential_service import BaseCredentialService
     from newel.engines.engine import BaseEngine
-    from newel.engines.places import Place
-    from newel.engines.submissions import Submissions, SubmitOptions, SubmittedRun
     from newel.memory.base_memory_service import BaseMemoryService
     from newel.questions.question import Question
     from newel_compose import Composition
     from newel_types import Content
 
-#: The rooms of graphs and of summaries load with the first that is asked for.
+#: The room of graphs loads with the first that is asked for.
 _as_agent = deferred("newel.workflow.root_run", "as_agent")
-_summary_of = deferred("newel.flows.compaction", "summary_of")
 _steering = deferred("newel.runners.steering", "Steering")
 _applying = deferred("newel.budgets.composing", "applying")
-_typed = deferred("newel.runners.outcome", "typed")
 _open_questions = deferred("newel.questions.given_answers", "open_in")
-_submissions_of = deferred("newel.engines.submissions", "submissions_of")
 _answering = deferred("newel.questions.given_answers", "answering")
 
 
@@ -55,7 +52,7 @@ def as_root(node: Any) -> BaseAgent:
 CLOSE_SECONDS = 10.0
 
 
-class Runner(OfAgent[DepsIn, Out], KernelRunner):
+class Runner(TypedRuns[DepsIn, Out], SubmittingRunner, SessionChanges):
     """Runs an agent, a graph node or an app against sessions.
 
     Give `agent` (or `node`) with `app_name`, or `app`. A service that is not given comes from the app, else from the
@@ -65,10 +62,7 @@ class Runner(OfAgent[DepsIn, Out], KernelRunner):
     """
 
     default_config = staticmethod(unset)
-    _closed = False
-    composition: Composition
     session_service: BaseSessionService
-    artifact_service: BaseArtifactService | None
     memory_service: BaseMemoryService | None
     credential_service: BaseCredentialService | None
 
@@ -91,13 +85,9 @@ class Runner(OfAgent[DepsIn, Out], KernelRunner):
         engine: BaseEngine | None = None,
     ) -> None:
         root: Any = agent if node is None else as_root(node)
-        if app is not None and (root is not None or plugins):
-            both = "Runner takes either `app`, or `agent` with `app_name` and `plugins`; not both"
-            raise ConfigurationError(f"{both}{caller_place()}")
-        objects = list(listed_plugins(plugins) or (app.plugins if app is not None else ()) or ())
+        self.plugins: list[object] = own_plugins(app, root, plugins)
         base = composition if composition is not None else newel_compose.compose_once(distribution)
-        composed = newel_compose.extend(base, objects)
-
+        composed = newel_compose.extend(base, self.plugins)
         # The code that opens stores loads with the first runner, not with its class.
         services = runners.open_services(
             composed, app, session_service, artifact_service, memory_service, credential_service
@@ -114,13 +104,11 @@ class Runner(OfAgent[DepsIn, Out], KernelRunner):
         )
         check_tree(self.agent)
         self._deps_types = deps_types(self.agent)
-        self.plugins: list[object] = objects
         #: How long each toolset, plugin and background run may take to end, in seconds; `close` may be given another.
         self.plugin_close_timeout = plugin_close_timeout
         #: Whether a message to a session that a run has steers that run.
         self._steers = claims.steers(composed)
         self._engine = engine
-        self._submissions: Submissions | None = None
         #: The background runs.
         self.runs = runs.Runs()
         self.artifact_service = services.artifact
@@ -178,57 +166,6 @@ class Runner(OfAgent[DepsIn, Out], KernelRunner):
         else:
             events = self.invoke(user_id, session_id, message, run_config)
         return events if abort_signal is None else runs.abortable(events, abort_signal)
-
-    def _message(
-        self, content: Any, invocation_id: str | None, state: dict[str, Any] | None, yielded: bool, deps: object
-    ) -> Message:
-        if self._closed:
-            raise ConfigurationError("this runner is closed: make another one, or close it when no more runs come")
-        if self._deps_types:
-            check_deps(self._deps_types, deps)
-        return Message(content, invocation_id, state, yielded, None, deps)
-
-    async def run_typed(
-        self,
-        *,
-        user_id: str,
-        session_id: str,
-        new_message: Any,
-        state_delta: dict[str, Any] | None = None,
-        run_config: KernelRunConfig | None = None,
-        deps: DepsIn | None = None,
-    ) -> Out:
-        """Run one invocation; return the final answer: a value of the agent's `output_schema`, or its text.
-
-        Raises NoAnswerError if there is none (the agent may wait: see `questions`), and OutputSchemaError if it does
-        not fit.
-        """
-        where: dict[str, Any] = {"user_id": user_id, "session_id": session_id, "new_message": new_message}
-        value: Out
-        async for value in _typed()(self, False, **where, state_delta=state_delta, run_config=run_config, deps=deps):
-            return value
-        raise AssertionError  # it gives a value, or raises
-
-    def stream_typed(
-        self,
-        *,
-        user_id: str,
-        session_id: str,
-        new_message: Any,
-        state_delta: dict[str, Any] | None = None,
-        run_config: KernelRunConfig | None = None,
-        deps: DepsIn | None = None,
-    ) -> AsyncGenerator[Out, None]:
-        """`run_typed` while the model writes: each value that the text so far makes, the final answer last.
-
-        A value comes once the text holds what the schema requires, and its texts may end early: give fields defaults
-        to see it sooner.
-        """
-        where: dict[str, Any] = {"user_id": user_id, "session_id": session_id, "new_message": new_message}
-        values: AsyncGenerator[Out, None] = _typed()(
-            self, True, **where, state_delta=state_delta, run_config=run_config, deps=deps
-        )
-        return values
 
     async def questions(self, *, user_id: str, session_id: str) -> list[Question]:
         """What waits for the user in a session, the oldest first: each has its `id`, `kind`, `name`, `args`, `hint`."""
@@ -326,61 +263,6 @@ class Runner(OfAgent[DepsIn, Out], KernelRunner):
             )
         return self.runs.start(events, user_id, session_id, partial(self._stored, user_id, session_id))
 
-    @property
-    def engine(self) -> BaseEngine:
-        """What hands submitted runs to workers: by default a queue of this runner, which ends with it."""
-        return self._to_engine().engine
-
-    async def submit(
-        self,
-        *,
-        user_id: str,
-        session_id: str,
-        new_message: Any = None,
-        invocation_id: str | None = None,
-        state_delta: dict[str, Any] | None = None,
-        **options: Unpack[SubmitOptions],
-    ) -> SubmittedRun:
-        """Hand one invocation to the engine, whose workers run it, whatever becomes of this process.
-
-        `new_message` begins one, as `invocation_id` if that is given: the same id again is the same run. An answer to
-        a run that waits is stored, and its run goes on. `invocation_id` alone resumes one. Submitted runs pause and
-        resume in every app. Raises SpecRefusedError, which names the field that is wrong.
-        """
-        if new_message is None and invocation_id is None:
-            raise ConfigurationError("submit needs a `new_message` or the `invocation_id` of a run to resume")
-        self._message(new_message, invocation_id, state_delta, False, None)
-        run: SubmittedRun = await self._to_engine().submit(
-            user_id, session_id, new_message, invocation_id, state_delta, **options
-        )
-        return run
-
-    def follow(
-        self, *, user_id: str, session_id: str, invocation_id: str, after: int = 0
-    ) -> AsyncGenerator[tuple[int, Event], None]:
-        """The stored events of a submitted run, from any machine, until it ends or waits for an answer.
-
-        Each comes with the number of events that the session had with it; those up to number `after` are left out.
-        """
-        return self._to_engine().follow(self._place(user_id, session_id), invocation_id, after)
-
-    async def cancel_run(self, *, user_id: str, session_id: str, invocation_id: str) -> None:
-        """End a submitted run, whether it is queued, running or paused; each open call gets its result event."""
-        await self._to_engine().cancel(self._place(user_id, session_id), invocation_id)
-
-    def _place(self, user_id: str, session_id: str) -> Place:
-        return {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
-
-    def _to_engine(self) -> Submissions:
-        if self._submissions is None:
-            self._submissions = _submissions_of()(self, self._engine)
-        return self._submissions
-
-    async def _stored(self, user_id: str, session_id: str) -> Sequence[Event]:
-        where: dict[str, Any] = {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
-        session = await self.session_service.get_session(**where)
-        return session.events if session is not None else ()
-
     def run_live(
         self,
         *,
@@ -458,59 +340,6 @@ class Runner(OfAgent[DepsIn, Out], KernelRunner):
                     if not quiet:
                         runners.print_event(event, verbose=verbose)
         return events
-
-    async def delete_session(self, *, user_id: str, session_id: str) -> None:
-        """Delete a session, then its artifacts; its user's stay, and so do those in a foreign kind of store."""
-        where = {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}
-        await self.session_service.delete_session(**where)
-        if isinstance(self.artifact_service, artifacts.ArtifactStore):
-            await self.artifact_service.delete_session(**where)
-
-    async def fork_session(
-        self, *, user_id: str, session_id: str, new_session_id: str | None = None, events: int | None = None
-    ) -> Session:
-        """A new session with the first `events` events of a session (all if None), and copies of their artifacts.
-
-        Raises SessionNotFoundError, and AlreadyExistsError if a session with the new id exists.
-        """
-        return await sessions.fork_session(
-            self.session_service,
-            self.artifact_service,
-            app_name=self.app_name,
-            user_id=user_id,
-            session_id=session_id,
-            new_session_id=new_session_id,
-            events=events,
-        )
-
-    async def rewind_async(
-        self,
-        *,
-        user_id: str,
-        session_id: str,
-        rewind_before_invocation_id: str,
-        run_config: KernelRunConfig | None = None,
-    ) -> None:
-        """Take the session back to before an invocation: what it and later ones said, wrote and saved is undone.
-
-        Of `run_config` only the metadata applies: the event of the rewind bears it.
-        """
-        async with self.session_in_use(user_id, session_id) as session:
-            event = await sessions.rewind_event(session, rewind_before_invocation_id, self.artifact_service)
-            if run_config is not None and run_config.custom_metadata:
-                event.custom_metadata = {**run_config.custom_metadata, **(event.custom_metadata or {})}
-            await self.session_service.append_event(session, event)
-
-    async def compact_async(self, *, user_id: str, session_id: str, keep: int = 0) -> Event | None:
-        """Summarise a session now, except its last `keep` events; return the summary's event, None: there was nothing.
-
-        The summarizer of the app's `events_compaction_config` writes it, else the model of its first LLM agent. No
-        other run has the session meanwhile, and its events stay in the log.
-        """
-        async with self.session_in_use(user_id, session_id, at_once=True) as session:  # before the model is paid for
-            ctx = self.new_context(session, RunConfig(), None, None)
-            event: Event | None = await _summary_of()(ctx, keep)
-            return None if event is None else await self.session_service.append_event(session, event)
 
     async def close(self, seconds: float | None = None) -> None:
         """Cancel the background runs; then close the tree's toolsets and the plugins.
