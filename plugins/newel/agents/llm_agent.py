@@ -182,11 +182,12 @@ class LlmAgent(base_agent.BaseAgent[DepsIn, Out]):
     async def canonical_tools(self, ctx: ReadonlyContext | None = None) -> list[BaseTool]:
         """Every tool of the agent; functions are adapted, and toolsets list their tools."""
         tools: list[BaseTool] = []
+        composition = newel_compose.compose_once()
         for entry in self.tools:
             if isinstance(entry, BaseToolset):
                 tools.extend(await entry.get_tools_with_prefix(ctx))
             else:
-                tools.append(newel.tools.adapt_tool(newel_compose.compose_once(), entry))
+                tools.append(newel.tools.adapt_tool(composition, entry))
         return tools
 
 

@@ -129,9 +129,9 @@ class Deferred(BaseToolset):
 
     def _as_tool(self, entry: Entry, context: ReadonlyContext | None) -> BaseTool:
         if id(entry) not in self._adapted:
-            chains = newel_compose.compose_once()
-            if context is not None:
-                chains = context._invocation_context.composition  # type: ignore[assignment]
+            invocation = None if context is None else context._invocation_context
+            # Composing reads the distribution's file each time: an agent of 200 tools would read it as often.
+            chains = newel_compose.compose_once() if invocation is None else invocation.composition
             self._adapted[id(entry)] = adapt_tool(chains, entry)
         return self._adapted[id(entry)]
 
