@@ -85,12 +85,13 @@ class Watch:
         self._post(self._answer)
         now = clockwork.elapsed()
         first = False
-        # A loop that hangs for as long as that does nothing for its runs.
-        if now - self._beaten > heartbeat / 3 and now - self._seen < heartbeat:
+        held = [one for worker in tuple(hub.workers) for one in worker.held]
+        # A loop that hangs may be in a tool that blocks: then its runs are its own, as their sessions' leases are. At
+        # another process the tool would block as well, and the run would go from one to the other for ever.
+        if now - self._beaten > heartbeat / 3 and (held or now - self._seen < heartbeat):
             self.beat()
             self._give_back_strays()
             first = hub.book.look(shifts.is_first, hub.executor)
-        held = [one for worker in tuple(hub.workers) for one in worker.held]
         found, chores = hub.book.look(shifts.look, hub.executor, bool(held) or self.in_doubt)
         if held:
             self._post(self._compare, held, found)

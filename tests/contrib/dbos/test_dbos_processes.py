@@ -91,6 +91,21 @@ def test_the_runs_of_a_worker_that_is_killed_are_resumed_by_one_of_the_others(wo
     asyncio.run(main())
 
 
+def test_a_run_that_blocks_its_loop_for_longer_than_a_heartbeat_stays_where_it_is(workers: Workers) -> None:
+    async def main() -> None:
+        engine = DbosEngine(workers.uri)
+        both = [workers.start("blocked", 2, 8.0) for _ in range(2)]
+        for one in both:
+            workers.ready(one)
+        await engine.submit(spec_of("blocked", "blocks-1"))
+        record = await until(engine, "blocked:blocks-1", RunState.ENDED)
+        assert record.attempts == 1
+        assert [what for _, what, _ in workers.notes("blocked")] == ["begun", "ended"]
+        await engine.close()
+
+    asyncio.run(main())
+
+
 def test_a_worker_that_was_frozen_and_wakes_up_again_lets_its_runs_go(workers: Workers) -> None:
     async def main() -> None:
         engine = DbosEngine(workers.uri)

@@ -1,6 +1,7 @@
 """A worker in a process of its own: ``python -m tests.contrib.dbos.worker_process URI QUEUE CONCURRENCY SECONDS``.
 
-Each of its runs takes SECONDS, and notes in the table `notes` that it has begun and ended. It drains on SIGTERM.
+Each of its runs takes SECONDS, and notes in the table `notes` that it has begun and ended. One whose name begins with
+"blocks" keeps the event loop meanwhile. It drains on SIGTERM.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import asyncio
 import os
 import signal
 import sys
+import time
 
 import psycopg
 
@@ -30,6 +32,9 @@ class Noting:
             return Outcome(state=RunState.ENDED, events=2)
         await self._note(spec.key, "begun")
         try:
+            if spec.invocation_id.startswith("blocks"):
+                time.sleep(self._seconds)  # noqa: ASYNC251 - so do tools of people who forget to await
+                raise TimeoutError
             await asyncio.wait_for(released.wait(), self._seconds)
         except TimeoutError:
             await self._note(spec.key, "ended")
