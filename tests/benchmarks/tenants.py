@@ -1,7 +1,8 @@
 """Three tenants with two runs at a time each, and 300 runs by the first in one lump: run by hand, against PostgreSQL.
 
-``python -m tests.benchmarks.tenants [RUNS]`` prints the most runs of each tenant at a time, and for how long the runs
-of the others waited, alone and behind the lump.
+``python -m tests.benchmarks.tenants [RUNS [URI]]`` prints the most runs of each tenant at a time, and for how long the
+runs of the others waited, alone and behind the lump. Limits are kept with the sessions, or at the URI
+(``redis://127.0.0.1:6379/0?prefix=tenants``).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from newel_compose import compose
 from newel_dbos import DbosEngine
 from newel_kernel import LlmRequest, LlmResponse
 from newel_postgres import PostgresSessionService
+from newel_redis import plugin as redis_plugin
 from newel_types import Content, Part
 
 HOST = os.environ.get("PGHOST", "127.0.0.1")
@@ -55,14 +57,15 @@ class Slow(BaseLlm):
         yield LlmResponse(content=Content(role="model", parts=[Part(text="done")]))
 
 
-async def main(runs: int) -> None:
+async def main(runs: int, kept: str | None) -> None:
     """Few runs of two tenants alone, then behind the lump of the first."""
     with psycopg.connect(host=HOST, user="postgres", dbname="postgres", autocommit=True) as server:
         server.execute(f"DROP DATABASE IF EXISTS {NAME} WITH (FORCE)")
         server.execute(f"CREATE DATABASE {NAME}")
     base = compose("standard").distribution
     limits: dict[str, Any] = {"tenants": {"*": {"concurrency": 2}}}
-    composition = compose(base.model_copy(update={"settings": {**base.settings, "limits": limits}}))
+    settings, services = {**base.settings, "limits": limits}, {**base.services, **({"limits": kept} if kept else {})}
+    composition = compose(base.model_copy(update={"settings": settings, "services": services}), plugins=[redis_plugin])
     engine = DbosEngine(f"dbos://postgres@{HOST}/{NAME}?poll=0.2")
     store = PostgresSessionService(f"postgresql://postgres@{HOST}/{NAME}")
     app = App(name="shop", root_agent=LlmAgent(name="clerk", model=Slow()))
@@ -113,4 +116,4 @@ async def main(runs: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 300))
+    asyncio.run(main(int([*sys.argv, 300][1]), [*sys.argv, None, None][2]))

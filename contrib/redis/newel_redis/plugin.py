@@ -1,11 +1,12 @@
 """The plugin of Redis: the cache, ``redis://host:6379/0?store=URI`` with the URI of the store that it is in front of,
-and the server's bus, ``redis://host:6379``."""
+the server's bus, ``redis://host:6379``, and the keeper of limits, ``redis://host:6379/0``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import newel_redis
+from newel.limits.kinds import LimitBackend
 from newel.server.kinds import BusBackend
 from newel.sessions.kinds import SessionBackend
 from newel_compose import Composition
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from newel.sessions.stored.service import StoredSessionService
     from newel_kernel import BaseSessionService
     from newel_redis.bus import Bus
+    from newel_redis.limits import RedisGates
 
 _opened_to_read = deferred("newel.server.stored", "opened_to_read")
 
@@ -43,6 +45,16 @@ def register_session_backends() -> list[SessionBackend]:
 
 def _open_bus(uri: str) -> Bus:
     return newel_redis.Bus.opened(uri)
+
+
+def _open_limits(uri: str) -> RedisGates:
+    return newel_redis.RedisGates.opened(uri)
+
+
+@hookimpl
+def register_limit_backends() -> list[LimitBackend]:
+    """The same schemes for limits over all processes."""
+    return [LimitBackend(name=name, open=_open_limits) for name in ("redis", "rediss")]
 
 
 @hookimpl

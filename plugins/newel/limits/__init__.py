@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from newel.limits.gates import Gates as Gates
     from newel.limits.gates import Turn as Turn
     from newel.limits.gates import Waiting as Waiting
+    from newel.limits.kinds import LimitBackend as LimitBackend
     from newel.limits.places import gates_of as gates_of
 
 _WHERE = {
     "Gates": "newel.limits.gates",
+    "LimitBackend": "newel.limits.kinds",
     "LimitExceededError": "newel.limits.calls",
     "NotAdmittedError": "newel.limits.admission",
     "Turn": "newel.limits.gates",

@@ -52,7 +52,7 @@ async def admitted(
         if bounds is None or bounds.concurrency is None:  # calls still know whose they are
             yield
             return
-        gates, gate, lease = gates_of(service), gate_id("tenant", tenant), settings.lease_seconds
+        gates, gate, lease = gates_of(service, chains), gate_id("tenant", tenant), settings.lease_seconds
         try:
             turn = await _entered(gates, gate, ticket, bounds.concurrency, lease)
         except BaseException:  # it may be in

@@ -55,7 +55,7 @@ def processor() -> RequestProcessor:
     """The step that notes in each request where its gates are."""
 
     async def note(ctx: InvocationContext, request: LlmRequest) -> None:
-        request.stash[_GATES] = gates_of(ctx.session_service)
+        request.stash[_GATES] = gates_of(ctx.session_service, ctx.composition)
 
     return RequestProcessor(name=PLUGIN, run=note, after=("basic?",))
 

@@ -6,14 +6,22 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel
 
+from newel.limits import kinds
+from newel.limits.kinds import LimitBackend
 from newel.limits.settings import Settings
 from newel.models.kinds import ModelPolicy
-from newel_kernel import RequestProcessor, hookimpl
+from newel_kernel import Descriptor, Kind, RequestProcessor, hookimpl
 from newel_types import deferred
 
 #: They load with the first limit.
 _policy_of = deferred("newel.limits.calls", "policy_of")
 _processor = deferred("newel.limits.calls", "processor")
+
+
+@hookimpl
+def register_kinds() -> list[Kind[Descriptor]]:
+    """What keeps limits elsewhere than with the sessions."""
+    return [Kind(LimitBackend, kinds.register_limit_backends)]
 
 
 @hookimpl

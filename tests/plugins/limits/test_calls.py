@@ -11,14 +11,16 @@ import pytest
 from newel.agents import LlmAgent
 from newel.apps import App
 from newel.engines import AgentWork, InlineEngine, RunState
-from newel.limits import LimitExceededError, gates_of
+from newel.limits import LimitExceededError, NotAdmittedError, admitted, gates_of
 from newel.limits.gates import Waiting, gate_id
 from newel.models import BaseLlm
 from newel.models.kinds import ModelPolicy
 from newel.runners import Runner
-from newel.sessions import InMemorySessionService
+from newel.sessions import InMemorySessionService, StoreUnavailableError
 from newel_compose import compose
 from newel_kernel import BaseSessionService, ConfigurationError, LlmRequest, LlmResponse
+from newel_redis import RedisGates
+from newel_redis import plugin as redis_plugin
 from newel_types import Content, Part
 
 LONG = 3_600.0
@@ -50,9 +52,13 @@ class Slow(BaseLlm):
         yield LlmResponse(content=Content(role="model", parts=[Part(text="done")]))
 
 
-def runner_of(model: Slow, limits: dict[str, Any], service: BaseSessionService, **more: Any) -> Runner:
+def runner_of(
+    model: Slow, limits: dict[str, Any], service: BaseSessionService, kept: str | None = None, **more: Any
+) -> Runner:
     base = compose("standard").distribution
-    composition = compose(base.model_copy(update={"settings": {**base.settings, "limits": limits}}))
+    services = {**base.services, "limits": kept} if kept else base.services
+    settings = {**base.settings, "limits": limits}
+    composition = compose(base.model_copy(update={"settings": settings, "services": services}), plugins=[redis_plugin])
     app = App(name="shop", root_agent=LlmAgent(name="clerk", model=model))
     return Runner(app=app, session_service=service, composition=composition, auto_create_session=True, **more)
 
@@ -186,3 +192,38 @@ def test_a_run_that_waits_for_its_tenant_says_so_and_can_be_cancelled() -> None:
         await engine.close()
 
     asyncio.run(main())
+
+
+def test_a_distribution_names_who_keeps_limits(redis_gates: str) -> None:
+    """Two services that share nothing but Redis, in two runners."""
+
+    async def main() -> None:
+        model, limits = Slow(), {"models": {"slow": {"concurrency": 2}}}
+        runners = [runner_of(model, limits, InMemorySessionService(), redis_gates) for _ in range(2)]
+        async with asyncio.timeout(60):
+            answers = await asyncio.gather(*(talk(runners[number % 2], f"s{number}") for number in range(7)))
+        assert answers == [["done"]] * 7
+        assert (model.most <= 2, model.calls) == (True, 7)
+
+        tenants: dict[str, Any] = {"tenants": {"*": {"concurrency": 1}}}
+        runner = runner_of(Slow(), tenants, InMemorySessionService(), redis_gates, engine=InlineEngine())
+        gates = gates_of(runner.session_service, runner.composition)
+        assert (await gates.enter(gate_id("tenant", "t"), "elsewhere", 1, LONG, Waiting(0, 0))).held
+        with pytest.raises(NotAdmittedError, match="number 1 of the line"):
+            async with admitted(runner.composition, runner.session_service, "t", "run", lambda: None):
+                pass
+
+    asyncio.run(main())
+
+
+def test_a_redis_that_is_away_is_said_to_be() -> None:
+    async def main() -> None:
+        gates = RedisGates.opened("redis://:secret@127.0.0.1:1/0?patience=0.1")
+        with pytest.raises(StoreUnavailableError, match=r"redis://.*127\.0\.0\.1:1/0.* 0\.1 seconds") as caught:
+            await gates.leave("g", "t")
+        assert "secret" not in str(caught.value)
+
+    asyncio.run(main())
+    for wrong in ("redis://h?patience=soon", "redis://h?patience=0", "redis://h?no_such=1"):
+        with pytest.raises(ConfigurationError):
+            RedisGates.opened(wrong)

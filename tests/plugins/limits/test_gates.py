@@ -4,44 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Any
 
 import pytest
+from tests.plugins.limits.conftest import OpenGates
 
-from newel.limits import Gates, Waiting, gates_of
+from newel.limits import Gates, Waiting
 from newel.limits.gates import Turn, gate_id, turn_of
 from newel.limits.memory import MemoryGates
 from newel.sessions.stored import clockwork
-from newel_kernel import BaseSessionService
 
-Make = Callable[[], BaseSessionService]
 GATE = gate_id("tenant", "t")
 LONG = 3_600.0
 SOON = Waiting(0.0, 0.01)
 AWAY = Waiting(0.6, 10.0, soon=1.0)
 
 
-def checked(make: Make, check: Callable[[Gates], Awaitable[None]]) -> None:
-    """Run a check with the gates of a new service."""
+def checked(open_gates: OpenGates, check: Callable[[Gates], Awaitable[None]]) -> None:
+    """Run a check with new gates."""
 
     async def main() -> None:
-        async with opened(make) as gates:
+        async with open_gates() as gates:
             await check(gates)
 
     asyncio.run(main())
-
-
-@asynccontextmanager
-async def opened(make: Make) -> AsyncIterator[Gates]:
-    service: Any = make()
-    try:
-        yield gates_of(service)
-    finally:
-        await service.close()
 
 
 @dataclass
@@ -92,7 +80,7 @@ class History:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_first_come_are_the_first_served_and_never_more_than_the_limit(make_sessions: Make, seed: int) -> None:
+def test_the_first_come_are_the_first_served_and_never_more_than_the_limit(open_gates: OpenGates, seed: int) -> None:
     chance = random.Random(seed)
     history = History(chance, chance.choice((1, 2, 5)))
 
@@ -107,10 +95,10 @@ def test_the_first_come_are_the_first_served_and_never_more_than_the_limit(make_
                 await history.ask(gates, visitor)
         assert len(set(history.entered)) == len(history.entered)
 
-    checked(make_sessions, check)
+    checked(open_gates, check)
 
 
-def test_visitors_at_once_are_never_more_than_the_limit_and_all_get_in(make_sessions: Make) -> None:
+def test_visitors_at_once_are_never_more_than_the_limit_and_all_get_in(open_gates: OpenGates) -> None:
     now: set[int] = set()
     most = 0
 
@@ -129,10 +117,10 @@ def test_visitors_at_once_are_never_more_than_the_limit_and_all_get_in(make_sess
             await asyncio.gather(*(visit(gates, number) for number in range(15)))
         assert 1 <= most <= 3
 
-    checked(make_sessions, check)
+    checked(open_gates, check)
 
 
-def test_a_place_that_has_lapsed_is_the_next_ones_and_its_holder_learns_it(make_sessions: Make) -> None:
+def test_a_place_that_has_lapsed_is_the_next_ones_and_its_holder_learns_it(open_gates: OpenGates) -> None:
     async def check(gates: Gates) -> None:
         assert (await gates.enter(GATE, "first", 1, 0.0, SOON)).held
         assert (await gates.enter(GATE, "second", 1, LONG, SOON)).held
@@ -140,10 +128,10 @@ def test_a_place_that_has_lapsed_is_the_next_ones_and_its_holder_learns_it(make_
         assert not (await gates.enter(GATE, "first", 1, LONG, SOON)).held
         assert (await gates.enter("other", "first", 1, LONG, SOON)).held
 
-    checked(make_sessions, check)
+    checked(open_gates, check)
 
 
-def test_calls_begin_one_after_the_other_at_the_rate(make_sessions: Make) -> None:
+def test_calls_begin_one_after_the_other_at_the_rate(open_gates: OpenGates) -> None:
     async def check(gates: Gates) -> None:
         seconds = await asyncio.gather(*(gates.pace(GATE, 0.01, 350.0) for _ in range(6)))
         taken = sorted(one for one in seconds if one is not None)
@@ -151,10 +139,10 @@ def test_calls_begin_one_after_the_other_at_the_rate(make_sessions: Make) -> Non
         assert seconds.count(None) == 2
         assert await gates.pace("other", 5.0, 0.0) == 0.0
 
-    checked(make_sessions, check)
+    checked(open_gates, check)
 
 
-def test_one_that_is_away_keeps_no_place_free_and_is_first_when_it_is_back(make_sessions: Make) -> None:
+def test_one_that_is_away_keeps_no_place_free_and_is_first_when_it_is_back(open_gates: OpenGates) -> None:
     async def check(gates: Gates) -> None:
         async def ask(visitor: str) -> Turn:
             return await gates.enter(GATE, visitor, 1, LONG, AWAY)
@@ -172,7 +160,7 @@ def test_one_that_is_away_keeps_no_place_free_and_is_first_when_it_is_back(make_
         await gates.leave(GATE, "third")
         assert (await ask("second")).held
 
-    checked(make_sessions, check)
+    checked(open_gates, check)
 
 
 def test_who_is_far_behind_asks_seldom() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, ClassVar, Protocol
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 #: After so many seconds nobody waits any more for an announcement that has not begun.
 _LOST = 1.0
+#: The least time between two announcements, in seconds.
+_REST = 0.02
 
 
 class Listener(Protocol):
@@ -58,6 +61,7 @@ class Changes:
         self._wakes = Wakes()
         self._listener: Listener | None = None
         self._announcement: _Announcement | None = None
+        self._rests_until = 0.0
 
     def happened(self, number: int, followed: bool) -> None:
         """Wake those who follow a session here, and those elsewhere, if there are any.
@@ -70,8 +74,17 @@ class Changes:
             next_ = self._announcement
             if next_ is None or next_.is_closed or clockwork.elapsed() > next_.lost_at:
                 next_ = self._announcement = _Announcement()
-                self._database.send(next_)
+                self._send(next_)
             next_.numbers.add(number)
+
+    def _send(self, announcement: _Announcement) -> None:
+        """Send it at once, or some moments after the one before: many appends need not be told one by one."""
+        now = clockwork.elapsed()
+        pause, self._rests_until = self._rests_until - now, max(now, self._rests_until) + _REST
+        if pause <= 0:
+            self._database.send(announcement)
+        else:
+            asyncio.get_running_loop().call_later(pause, self._database.send, announcement)
 
     @asynccontextmanager
     async def watch(self, number: int) -> AsyncIterator[Watch]:
