@@ -33,7 +33,7 @@ class Noting:
         await self._note(spec.key, "begun")
         try:
             if spec.invocation_id.startswith("blocks"):
-                time.sleep(self._seconds)  # noqa: ASYNC251 - so do tools of people who forget to await
+                time.sleep(self._seconds)  # as a tool that does not await
                 raise TimeoutError
             await asyncio.wait_for(released.wait(), self._seconds)
         except TimeoutError:
