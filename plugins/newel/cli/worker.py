@@ -44,9 +44,10 @@ def worker(
 ) -> None:
     """Run what is submitted for AGENTS, until a signal.
 
-    It says "ready" once the agents are imported and it takes runs. After SIGTERM or Ctrl-C it takes no more, and ends
-    once those under way have ended, or --drain is over: then other workers go on with them. A second signal does not
-    wait.
+    Each of AGENTS is a folder of agents, one agent (a folder, a YAML file, module:attribute), or an installed package
+    of agents. It says "ready" once the agents are imported and it takes runs. After SIGTERM or Ctrl-C it takes no more,
+    and ends once those under way have ended, or --drain is over: then other workers go on with them. A second signal
+    does not wait.
     """
     options = WorkerOptions(engine, sessions, concurrency, drain, port, name)
     process = WorkerProcess(composition_of(ctx, distribution), agents, options)

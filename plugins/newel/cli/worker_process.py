@@ -12,15 +12,16 @@ from collections import Counter as Tally
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from newel.cli.conversation import open_store, store_of
 from newel.cli.engine_options import open_engine
 from newel.cli.health import PLAIN, Answer, Health
 from newel.cli.terminal import say
+from newel.cli.worker_readiness import WorkerReadiness
+from newel.cli.worker_sources import worker_sources
 from newel.engines import AgentWork, BaseEngine, EngineWorker, InvocationSpec, Outcome, PostponedError
-from newel.files.agent_source import AgentSource, load_source
+from newel.files.agent_source import AgentSource
 from newel.runners import Runner, open_services
 from newel.runners.services import Services
 from newel.runs.closing import Closing
@@ -29,7 +30,7 @@ from newel.server.metrics.accounts import Accounts
 from newel.server.metrics.process import METRICS
 from newel.server.metrics.series import Counter, family
 from newel_compose import Composition, extend
-from newel_kernel import check_tree
+from newel_kernel import ConfigurationError
 
 #: What is left for runs that are released and for connections to end; then the process ends anyway.
 _END_SECONDS = 5.0
@@ -57,9 +58,11 @@ class WorkerProcess:
         self._publisher = bus.publisher() if bus is not None else None
         objects = [Accounts(), *([self._publisher] if self._publisher is not None else [])]
         self._composition = extend(composition, objects)
-        self._sources = {name: one for text in agents for name, one in _named(text, composition).items()}
+        self._sources = worker_sources(agents, composition)
         self._worker: EngineWorker | None = None
+        self._readiness: WorkerReadiness | None = None
         self._work: _Counted | None = None
+        self._is_ready = False
         self._signals = 0
         self._signalled = asyncio.Event()
 
@@ -91,7 +94,11 @@ class WorkerProcess:
         options = self._options
         name = options.name or f"{socket.gethostname()}-{os.getpid()}"
         self._worker = engine.worker(self._work, work.queues, concurrency=options.concurrency, name=name)
+        self._readiness = readiness = WorkerReadiness(engine, [runner.session_service for runner in runners])
+        if (fault := await readiness.look()) is not None:
+            raise ConfigurationError(fault)
         await self._worker.start()
+        self._is_ready = True
         say(f"ready: {', '.join(self._sources)}; http://127.0.0.1:{port}/metrics")
         await self._signalled.wait()
         await self._worker.drain(options.drain if self._signals == 1 else 0)
@@ -127,15 +134,18 @@ class WorkerProcess:
             for key in self._worker.running:
                 self._work.release(key)
 
-    def _healthz(self) -> Answer:
+    async def _healthz(self) -> Answer:
         return 200, PLAIN, "ok\n"
 
-    def _readyz(self) -> Answer:
+    async def _readyz(self) -> Answer:
         if self._signals:
             return 503, PLAIN, "draining\n"
-        return (200, PLAIN, "ready\n") if self._worker is not None else (503, PLAIN, "starting\n")
+        if self._readiness is None or not self._is_ready:
+            return 503, PLAIN, "starting\n"
+        fault = await self._readiness.look()
+        return (200, PLAIN, "ready\n") if fault is None else (503, PLAIN, f"{fault}\n")
 
-    def _metrics(self) -> Answer:
+    async def _metrics(self) -> Answer:
         running = Tally(key.partition(":")[0] for key in (self._worker.running if self._worker is not None else ()))
         text = METRICS.text({name: (running[name], 0) for name in self._sources})
         return 200, PLAIN, text + "".join(f"{line}\n" for line in self._outcomes())
@@ -170,14 +180,6 @@ class _Counted:
 
     def release(self, key: str) -> None:
         self._work.release(key)
-
-
-def _named(reference: str, composition: Composition) -> dict[str, AgentSource]:
-    """The agent by the name under which commands keep its sessions, and by that of its folder, as a server does."""
-    source = load_source(reference, composition)
-    check_tree(source.agent)
-    path = Path(reference).absolute()
-    return {source.name: source} | ({path.name: source} if path.is_dir() else {})
 
 
 def _end_within(seconds: float, sig: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -102,11 +103,23 @@ def test_a_run_is_submitted_answered_released_and_taken_over(project: Project) -
     assert (waits.exit_code, "newel runs signal shop payment --answer" in waits.stderr) == (3, True)
     shown = project.shown("pay")  # the beginning of its id
     assert (shown["state"], len(shown["waits_for"])) == ("paused", 1)
+    assert shown["why"] == "it waits for an answer, and no worker has it"
     call = shown["waits_for"][0].partition(":")[0]
+    for answer, told in (((), f"payment waits for {call}: give --answer {call}=ANSWER\n"), (("--answer", "x=yes"), "")):
+        unanswered = project.newel("runs", "signal", "shop", "payment", *answer)
+        assert (unanswered.exit_code, unanswered.stderr) == (1, told or f"payment does not wait for x; open: {call}\n")
+    assert project.newel("runs", "retry", "shop", "payment").exit_code == 1
     assert project.newel("runs", "signal", "shop", "payment", "--answer", f"{call}=yes").exit_code == 0
     _until(lambda: project.shown("payment")["state"] == "ended")
     assert paid.read_text() == "paid\n"
-    assert project.newel("runs", "cancel", "shop", "payment").output == "payment is over already: ended\n"
+    for words, told in (
+        (("cancel", "shop", "payment"), "payment is over already: ended\n"),
+        (("retry", "shop", "payment"), "payment has ended well: there is nothing to retry\n"),
+        (("signal", "shop", "payment"), "payment is over, and takes no answer: ended\n"),
+        (("signal", "shop", "payment", "--answer", f"{call}=yes"), "payment is over, and takes no answer: ended\n"),
+    ):
+        unchanged = project.newel("runs", *words)
+        assert (unchanged.exit_code, unchanged.stderr) == (1, told)
 
     gate = project.path / "gate"
     assert json.loads(project.newel("submit", "shop", f"hang {gate}", "--invocation", "long").output)["queue"]
@@ -127,5 +140,11 @@ def test_a_run_is_submitted_answered_released_and_taken_over(project: Project) -
 def test_what_cannot_be_meant_is_told(project: Project) -> None:
     unknown = project.newel("runs", "show", "shop", "nothing")
     assert (unknown.exit_code, "has no run 'nothing'" in unknown.stderr) == (2, True)
+    away = project.newel("worker", "shop", "--sessions", f"postgresql://postgres@{HOST}:1/nothing")
+    assert (away.exit_code, "the session store" in away.stderr) == (2, True)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        refused = project.newel("worker", "shop", "--port", str(port))
+        assert (refused.exit_code, f"127.0.0.1:{port} cannot be listened on" in refused.stderr) == (2, True)
     inline = project.newel("worker", "shop", "--engine", "inline")
     assert (inline.exit_code, "no engine that processes share" in inline.stderr) == (2, True)
