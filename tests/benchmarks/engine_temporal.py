@@ -1,5 +1,7 @@
 """What the engine adds to Temporal: runs with an empty work, beside a workflow with an empty activity.
 
+Then what steps add to the runs of an agent that asks its model twice and calls a tool once.
+
 ``python -m tests.benchmarks.engine_temporal [--runs 50]``: both on one development server, by turns, one at a time.
 """
 
@@ -18,8 +20,14 @@ from temporalio.client import Client
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 from tests.contrib.temporal.servers import Scripted, Server, a_spec, ended, program, working
 
-from newel.engines import InvocationSpec, Outcome
+from newel.agents import LlmAgent
+from newel.engines import AgentWork, InvocationSpec, Outcome
+from newel.runners import Runner
+from newel.sessions import InMemorySessionService
+from newel.testing import ScriptedModel
+from newel_kernel import LlmRequest
 from newel_temporal import TemporalEngine
+from newel_types import FunctionCall
 
 _begun: dict[str, float] = {}
 
@@ -81,6 +89,38 @@ async def compare(server: Server, runs: int) -> None:
     await engine.close()
 
 
+async def steps(server: Server, runs: int) -> None:
+    """Print the medians of an agent's runs, with and without steps."""
+
+    def look() -> str:
+        return "seen"
+
+    def model(request: LlmRequest) -> object:
+        parts = request.contents[-1].parts or ()
+        return "done" if any(part.function_response for part in parts) else FunctionCall(name="look")
+
+    agent = LlmAgent(name="clerk", model=ScriptedModel([model] * 4 * (runs + 5)), tools=[look])
+    store, found = InMemorySessionService(), {False: [], True: []}
+    for in_steps, times in found.items():
+        engine = server.engine(steps=in_steps)
+        runner = Runner(
+            app_name=f"steps{in_steps}", agent=agent, session_service=store, engine=engine, auto_create_session=True
+        )
+        work, client = AgentWork([runner]), await engine.client()
+        worker = engine.worker(work, work.queues)
+        await worker.start()
+        for at in range(-5, runs):
+            began = time.perf_counter()
+            run = await runner.submit(user_id="u", session_id=f"s{at}", new_message="go")
+            await client.get_workflow_handle(run.key).result()
+            if at >= 0:
+                times.append(time.perf_counter() - began)
+        await worker.drain(0)
+        await engine.close()
+    for in_steps, times in found.items():
+        print(f"an agent, {'with' if in_steps else 'without'} steps: {statistics.median(times) * 1000:6.1f} ms")
+
+
 def _numbered(spec: InvocationSpec, at: int) -> InvocationSpec:
     return spec.model_copy(update={"invocation_id": f"e-{at}"})
 
@@ -97,6 +137,7 @@ def main() -> None:
         server.start()
         try:
             asyncio.run(compare(server, runs))
+            asyncio.run(steps(server, runs))
         finally:
             server.stop()
 

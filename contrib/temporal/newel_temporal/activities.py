@@ -10,121 +10,230 @@ from typing import Any
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from newel.engines import InvocationSpec, Outcome, PostponedError, RunState, Work
-from newel_kernel import brief, seam
+from newel.engines import InvocationSpec, Outcome, PostponedError, RunState, Stepping, Work
+from newel_kernel import brief, plain, seam
 from newel_temporal import order as known
 from newel_temporal.order import Left
 
-RELEASED = "Released"
+#: Of the names of a step's calls, how many are told, and how much of each.
+_NAMES, _LETTERS = 8, 60
+
+
+class Held:
+    """A run that a worker has: in one activity, or waiting for the next of its steps."""
+
+    def __init__(self, stepping: Stepping | None) -> None:
+        self.stepping = stepping
+        self.task: asyncio.Task[Outcome]
+        #: Whether it waits for a slot, as the queues of a worker share its slots.
+        self.waits = True
+        self.is_released = False
+        #: Whether an activity of the runs' queue has it: one of the SDK's slots is taken by that.
+        self.is_taken = True
+        #: Releases it if its next step does not come.
+        self.timer: asyncio.TimerHandle | None = None
+
+    @property
+    def is_between(self) -> bool:
+        """Whether no activity has it."""
+        return self.timer is not None
+
+    def go_on(self) -> None:
+        """An activity has it again."""
+        if self.timer is not None:
+            self.timer.cancel()
+        self.timer = None
 
 
 class Runs:
-    """The runs that a worker of this process has."""
+    """The runs that a worker of this process has. `queue` is the worker's own, for the steps of these."""
 
-    def __init__(self, work: Work, name: str, *, beat: float, concurrency: int) -> None:
+    def __init__(self, work: Work, name: str, *, beat: float, concurrency: int, queue: str = "") -> None:
         self._work = work
         self._name = name
         self._beat = beat
+        self._queue = queue
         self._slots = asyncio.Semaphore(concurrency)
-        self._tasks: dict[str, asyncio.Task[Outcome]] = {}
-        #: Those that wait for a slot, as the queues of a worker share its slots.
-        self._waiting: set[str] = set()
-        self._released: set[str] = set()
+        self._held: dict[str, Held] = {}
         #: Set when there are none.
         self.idle = asyncio.Event()
         self.idle.set()
+        #: Set, and replaced, when one is over, or goes from one activity to another.
+        self.changed = asyncio.Event()
 
     @property
     def running(self) -> list[str]:
         """The keys of the runs that have begun."""
-        return [key for key in self._tasks if key not in self._waiting]
+        return [key for key, held in self._held.items() if not held.waits]
+
+    @property
+    def untaken(self) -> int:
+        """How many are in no activity of the runs' queue, but still here."""
+        return sum(not held.is_taken for held in self._held.values())
 
     @activity.defn(name=known.RUN)
     async def run(self, data: dict[str, Any]) -> Left:
         """Run or resume an invocation. Raises only what makes another attempt worth while, without anybody's words."""
-        spec = InvocationSpec.model_validate(data)
-        info = activity.info()
-        outcome = await self._result(spec, self._beat_of(info))
-        if isinstance(outcome, PostponedError):
-            return Left(state=known.POSTPONED, reason=brief(outcome.reason), seconds=outcome.seconds, worker=self._name)
-        if isinstance(outcome, Outcome):
-            return self._left(outcome, info)
-        raise outcome
+        return await self._taken(data, None)
+
+    @activity.defn(name=known.BEGIN)
+    async def begin(self, data: dict[str, Any]) -> Left:
+        """The same in steps, up to the first call."""
+        return await self._taken(data, Stepping())
+
+    @activity.defn(name=known.STEPS["model"])
+    async def model(self, key: str) -> Left:
+        """Call a model, up to the next step of the run."""
+        return await self._step(key)
+
+    @activity.defn(name=known.STEPS["tool"])
+    async def tool(self, key: str) -> Left:
+        """Call the tools that one answer calls, up to the next step of the run."""
+        return await self._step(key)
 
     @activity.defn(name=known.CLOSE)
     async def close(self, data: dict[str, Any]) -> Left:
-        """Give the open calls of a run that no worker has their results."""
-        task = seam.spawn(_awaited(self._work.close(InvocationSpec.model_validate(data))))
+        """Give the open calls of a run that no worker has, or that waits here for its next step, their results."""
+        spec = InvocationSpec.model_validate(data)
+        if (held := self._held.get(spec.key)) is not None and held.is_between:
+            held.go_on()
+            held.task.cancel()
+            task = held.task
+        else:
+            task = seam.spawn(_awaited(self._work.close(spec)))
         await asyncio.wait((task,))
         result = _result_of(task)
         return Left(state=str(RunState.CANCELLED), events=result.events if isinstance(result, Outcome) else 0)
 
     def release(self) -> None:
         """End all runs here, for other workers to resume."""
-        for key in list(self._tasks):
+        for key in list(self._held):
             self._let_go(key)
 
-    def _beat_of(self, info: activity.Info) -> float:
-        lease = info.heartbeat_timeout or timedelta(days=1)
-        return min(self._beat, lease.total_seconds() / 3)
+    async def _taken(self, data: dict[str, Any], stepping: Stepping | None) -> Left:
+        spec = InvocationSpec.model_validate(data)
+        held = self._held.get(spec.key)
+        if held is None:
+            held = self._held[spec.key] = Held(stepping)
+            self.idle.clear()
+            held.task = seam.spawn(self._begun(spec, held))
+            held.task.add_done_callback(lambda _: self._forget(spec.key))
+        elif not held.is_between:
+            return self._postponed(PostponedError("this worker has the run already", self._beat))
+        return await self._followed(spec.key, held)
 
-    def _left(self, outcome: Outcome, info: activity.Info) -> Left:
+    async def _step(self, key: str) -> Left:
+        held = self._held.get(key)
+        if held is None or held.stepping is None or not held.is_between:
+            return Left(state=known.STEPPING)
+        held.stepping.go_on()
+        return await self._followed(key, held)
+
+    async def _followed(self, key: str, held: Held) -> Left:
+        """How the run is left. Meanwhile Temporal hears that this worker has it, and says if it is cancelled."""
+        held.go_on()
+        info = activity.info()
+        stopped = seam.spawn(held.stepping.stopped()) if held.stepping is not None else None
+        try:
+            while not held.task.done() and not (stopped is not None and stopped.done()):
+                try:
+                    waited = (held.task,) if stopped is None else (held.task, stopped)
+                    await asyncio.wait(waited, timeout=self._beat_of(info), return_when=asyncio.FIRST_COMPLETED)
+                    activity.heartbeat()
+                except asyncio.CancelledError:
+                    self._stop(key, held)
+                    if stopped is not None:
+                        stopped.cancel()
+                        stopped = None
+        finally:
+            if stopped is not None:
+                stopped.cancel()
+        return self._left(held, info) if held.task.done() else self._between(key, held, info)
+
+    def _beat_of(self, info: activity.Info) -> float:
+        return min(self._beat, _lease_of(info) / 3)
+
+    def _left(self, held: Held, info: activity.Info) -> Left:
+        outcome = _result_of(held.task)
+        if held.is_released and (held.waits or isinstance(outcome, PostponedError)):
+            raise ApplicationError(
+                "released by its worker", type=known.RELEASED, next_retry_delay=timedelta(milliseconds=1)
+            )
+        if isinstance(outcome, PostponedError):
+            return self._postponed(outcome)
+        if not isinstance(outcome, Outcome):
+            raise outcome
         return Left(
             state=str(outcome.state),
             events=outcome.events,
             waits_for=list(outcome.waits_for),
             error=outcome.error,
             reason=outcome.reason,
-            attempts=info.attempt,
             stored=outcome.state in (RunState.PAUSED, RunState.ENDED),
-            worker=self._name,
-            started=info.started_time.timestamp(),
+            **self._attempt(info),
         )
 
-    async def _result(self, spec: InvocationSpec, beat: float) -> Outcome | PostponedError | ApplicationError:
-        """How the work has ended; meanwhile Temporal hears that this worker has it, and says if it is cancelled."""
-        key = spec.key
-        self._waiting.add(key)
-        task = self._tasks[key] = seam.spawn(self._begun(spec))
-        self.idle.clear()
-        try:
-            while not task.done():
-                try:
-                    await asyncio.wait((task,), timeout=beat)
-                    activity.heartbeat()
-                except asyncio.CancelledError:
-                    self._stop(key)
-            result = _result_of(task)
-            is_released = key in self._released and (key in self._waiting or isinstance(result, PostponedError))
-        finally:
-            del self._tasks[key]
-            self._waiting.discard(key)
-            self._released.discard(key)
-            if not self._tasks:
-                self.idle.set()
-        if is_released:
-            return ApplicationError("released by its worker", type=RELEASED, next_retry_delay=timedelta(milliseconds=1))
-        return result
+    def _between(self, key: str, held: Held, info: activity.Info) -> Left:
+        """How a run is left that waits here for its next step."""
+        assert held.stepping is not None, "it has stopped before a call"
+        calls = held.stepping.waiting
+        held.is_taken = False
+        held.timer = asyncio.get_running_loop().call_later(_lease_of(info), self._let_go, key)
+        self._tell()
+        return Left(
+            state=known.STEPPING,
+            events=held.stepping.stored(),
+            stored=True,
+            queue=self._queue,
+            kind="tool" if any(call.kind == "tool" for call in calls) else "model",
+            names=[plain(call.name, _LETTERS) for call in calls[:_NAMES]],
+            **self._attempt(info),
+        )
 
-    async def _begun(self, spec: InvocationSpec) -> Outcome:
+    def _attempt(self, info: activity.Info) -> dict[str, Any]:
+        begun = {"attempts": info.attempt} if info.activity_type in (known.RUN, known.BEGIN) else {}
+        return {**begun, "worker": self._name, "started": info.started_time.timestamp()}
+
+    def _postponed(self, error: PostponedError) -> Left:
+        return Left(state=known.POSTPONED, reason=brief(error.reason), seconds=error.seconds, worker=self._name)
+
+    async def _begun(self, spec: InvocationSpec, held: Held) -> Outcome:
         async with self._slots:
-            self._waiting.discard(spec.key)
-            return await self._work(spec)
+            held.waits = False
+            return await (self._work(spec) if held.stepping is None else self._work(spec, held.stepping))
 
-    def _stop(self, key: str) -> None:
+    def _forget(self, key: str) -> None:
+        held = self._held.pop(key)
+        held.go_on()
+        _result_of(held.task)  # nobody else may ask for it
+        if not self._held:
+            self.idle.set()
+        self._tell()
+
+    def _tell(self) -> None:
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+    def _stop(self, key: str, held: Held) -> None:
         """End a run that is cancelled; one that another worker may have by now is released."""
         details = activity.cancellation_details()
         if details is not None and details.cancel_requested:
-            self._tasks[key].cancel()
+            held.task.cancel()
         else:
             self._let_go(key)
 
     def _let_go(self, key: str) -> None:
-        self._released.add(key)
-        if key in self._waiting:
-            self._tasks[key].cancel()
+        if (held := self._held.get(key)) is None:
+            return
+        held.is_released = True
+        if held.waits:
+            held.task.cancel()
         else:
             self._work.release(key)
+
+
+def _lease_of(info: activity.Info) -> float:
+    return (info.heartbeat_timeout or timedelta(days=1)).total_seconds()
 
 
 async def _awaited(outcome: Awaitable[Outcome]) -> Outcome:

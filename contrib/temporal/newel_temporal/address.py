@@ -33,6 +33,8 @@ class Address:
     misfit: float = 3600.0
     #: How often a run is begun without an outcome, because workers crash or the store is away.
     attempts: int = 25
+    #: Whether each call of a model, and of the tools that one answer calls, is an activity of its own.
+    steps: bool = False
     #: How many runs a second a queue hands out, over all its workers; 0: no limit.
     per_second: float = 0.0
     #: How long a call waits for Temporal.

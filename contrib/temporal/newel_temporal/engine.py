@@ -167,6 +167,7 @@ class TemporalEngine(BaseEngine):
             lease=address.lease,
             misfit=address.misfit,
             attempts=address.attempts,
+            steps=address.steps,
             left=left,
         )
 

@@ -16,6 +16,9 @@ WORKFLOW = "newel.run"
 DECISIONS = f"newel/decisions/{GENERATION}"
 #: The activities: a run or a part of it, the end of a run that no worker has, and whether anybody listens to a queue.
 RUN = "newel.run"
+#: In steps: the beginning of a run, or its resumption, up to its first call; then a call of a model, and of tools.
+BEGIN = "newel.begin"
+STEPS = {"model": "newel.model", "tool": "newel.tool"}
 CLOSE = "newel.close"
 LISTENERS = "newel.listeners"
 #: The signal that an answer is stored.
@@ -30,6 +33,10 @@ WORDS = ("message", "state_delta", "custom_metadata")
 
 #: A state of a run in addition to those of `RunState`: it is to be handed out again.
 POSTPONED = "postponed"
+#: The type of the error of an activity whose worker has released its run.
+RELEASED = "Released"
+#: In steps: it waits at its worker before its next call.
+STEPPING = "stepping"
 #: The errors of runs that were not ended by their agents.
 DEADLINE = "TimeoutError"
 NO_WORKER = "VersionMismatch"
@@ -44,7 +51,7 @@ def closing_queue(queue: str) -> str:
 class Left:
     """How a run has been left. Times are seconds since 1970 by Temporal's clock."""
 
-    #: A `RunState`, or POSTPONED.
+    #: A `RunState`, POSTPONED or STEPPING.
     state: str
     events: int = 0
     waits_for: list[str] = field(default_factory=list)
@@ -59,6 +66,11 @@ class Left:
     reason: str = ""
     #: When it is to be handed out again, in seconds.
     seconds: float = 0.0
+    #: Of a run that waits before its next call: its worker's own queue, empty if no worker has it any more,
+    queue: str = ""
+    #: and the kind and the names of the calls: a key of STEPS; of the tools, or of the agents that ask their models.
+    kind: str = "model"
+    names: list[str] = field(default_factory=list)
 
 
 @dataclass(kw_only=True)
@@ -74,6 +86,8 @@ class Order:
     misfit: float
     #: How often it is begun at most without an outcome.
     attempts: int
+    #: Whether each call of a model or tools is an activity of its own.
+    steps: bool = False
     #: What is known from before: another run of this key, or the part of this one that is no longer in the history.
     left: Left = field(default_factory=lambda: Left(state="queued"))
     #: When it began to count its seconds; None: now.

@@ -100,7 +100,8 @@ async def recorded(client: Client, run: Known, listened: dict[str, bool]) -> Run
     if pending is None and run.left.state == RunState.PAUSED:
         waits_for = ", ".join(run.left.waits_for) or "a question"
         return run.record(RunState.PAUSED, f"waits for an answer to {waits_for}")
-    if pending is not None and is_running(pending):
+    is_between = run.left.state == known.STEPPING and (pending is None or is_step(pending))
+    if is_between or (pending is not None and is_running(pending)):
         return run.record(RunState.RUNNING, "a worker has it", pending)
     nobody = await _nobody(client, run, pending, listened)
     return run.record(RunState.QUEUED, nobody or _waiting(run.left, pending), pending)
@@ -134,9 +135,14 @@ def _waiting(left: Left, pending: PendingActivityInfo | None) -> str:
 def _pending(description: WorkflowExecutionDescription) -> PendingActivityInfo | None:
     """The activity by which a worker has the run, or is to have it."""
     for one in description.raw_description.pending_activities:
-        if one.activity_type.name == known.RUN:
+        if one.activity_type.name in (known.RUN, known.BEGIN) or is_step(one):
             return one
     return None
+
+
+def is_step(pending: PendingActivityInfo) -> bool:
+    """Whether it is a step of a run that a worker has."""
+    return pending.activity_type.name in known.STEPS.values()
 
 
 def is_running(pending: PendingActivityInfo) -> bool:
@@ -148,4 +154,6 @@ def is_running(pending: PendingActivityInfo) -> bool:
 
 
 def _begun(pending: PendingActivityInfo) -> int:
+    if is_step(pending):
+        return 0
     return pending.attempt if is_running(pending) else max(pending.attempt - 1, 0)

@@ -21,6 +21,8 @@ from newel_temporal.activities import Runs
 from newel_temporal.address import Address
 from newel_temporal.client import answered
 from newel_temporal.listeners import Listeners
+from newel_temporal.records import is_running, is_step
+from newel_temporal.slots import RunSlots
 from newel_temporal.workflow import Run
 
 #: Temporal's own limit for the end of activities: ours is said when the worker drains.
@@ -58,7 +60,8 @@ class TemporalWorker(EngineWorker):
         self._queues = list(dict.fromkeys(queues))
         self._concurrency = concurrency
         self.name = name or f"{os.getpid()}@{socket.gethostname()}"
-        self._runs = Runs(work, self.name, beat=address.beat, concurrency=concurrency)
+        self._own_queue = f"newel/worker/{seam.new_id()}"
+        self._runs = Runs(work, self.name, beat=address.beat, concurrency=concurrency, queue=self._own_queue)
         self._workers: list[Worker] = []
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -71,7 +74,8 @@ class TemporalWorker(EngineWorker):
         """Begin to take runs; an error if Temporal does not answer."""
         client = await answered(self._address, self._connected())
         await answered(self._address, client.service_client.check_health())
-        self._workers = [self._decider(client), *(one for queue in self._queues for one in self._takers(client, queue))]
+        takers = [one for queue in self._queues for one in self._takers(client, queue)]
+        self._workers = [self._decider(client), self._stepper(client), *takers]
         self._tasks = [seam.spawn(worker.run(), name=f"temporal {worker.task_queue}") for worker in self._workers]
         while not all(worker.is_running for worker in self._workers):
             if ended := [task for task in self._tasks if task.done()]:
@@ -83,14 +87,14 @@ class TemporalWorker(EngineWorker):
     async def drain(self, seconds: float) -> None:
         """Take no more; wait at most `seconds` for those under way, then release them for other workers."""
         keys = self.running
-        takers = self._shutting_down(self._workers[1:], self._tasks[1:])
+        takers = self._shutting_down(self._workers[2:], self._tasks[2:])
         await self._idle(seconds)
         self._runs.release()
         await self._idle(_RELEASED_SECONDS)
         await _ended(takers)
         if keys and self._workers:  # another worker would do so, too, but there may be none
             await self._decided(self._workers[0].client, keys)
-        await _ended(self._shutting_down(self._workers[:1], self._tasks[:1]))
+        await _ended(self._shutting_down(self._workers[:2], self._tasks[:2]))
         self._workers, self._tasks = [], []
 
     @staticmethod
@@ -103,8 +107,16 @@ class TemporalWorker(EngineWorker):
             async with asyncio.timeout(_DECIDED_SECONDS):
                 for key in keys:
                     handle = client.get_workflow_handle(key)
-                    while await _is_pending(handle):  # noqa: ASYNC110 - another process may decide it
+                    while await self._is_pending(handle):  # noqa: ASYNC110 - another process may decide it
                         await asyncio.sleep(_POLL_SECONDS)
+
+    async def _is_pending(self, handle: WorkflowHandle[Any, Any]) -> bool:
+        """Whether it is to be decided what is next, or a step was not taken yet, or its end here is not known yet."""
+        description = (await handle.describe()).raw_description
+        return description.HasField("pending_workflow_task") or any(
+            is_step(one) and (not is_running(one) or one.last_worker_identity == self.name)
+            for one in description.pending_activities
+        )
 
     async def _idle(self, seconds: float) -> None:
         with suppress(TimeoutError):
@@ -128,15 +140,28 @@ class TemporalWorker(EngineWorker):
             graceful_shutdown_timeout=timedelta(seconds=1),
         )
 
+    def _stepper(self, client: Client) -> Worker:
+        """Takes the steps of the runs that are here."""
+        return Worker(
+            client,
+            task_queue=self._own_queue,
+            activities=[self._runs.model, self._runs.tool, self._runs.close],
+            identity=self.name,
+            max_concurrent_activities=self._concurrency + _CLOSINGS,
+            activity_task_poller_behavior=_ONE_POLL,
+            max_heartbeat_throttle_interval=timedelta(seconds=self._address.beat),
+            graceful_shutdown_timeout=_ENDLESS,
+        )
+
     def _takers(self, client: Client, queue: str) -> list[Worker]:
         """Those that take the runs of a queue, and close those that no worker has."""
         return [
             Worker(
                 client,
                 task_queue=queue,
-                activities=[self._runs.run],
+                activities=[self._runs.run, self._runs.begin],
                 identity=self.name,
-                max_concurrent_activities=self._concurrency,
+                tuner=RunSlots(self._runs, self._concurrency).tuner(),
                 activity_task_poller_behavior=_ONE_POLL,
                 max_heartbeat_throttle_interval=timedelta(seconds=self._address.beat),
                 max_task_queue_activities_per_second=self._address.per_second or None,
@@ -160,8 +185,3 @@ async def _ended(tasks: Sequence[asyncio.Task[None]]) -> None:
         await asyncio.wait(tasks, timeout=_RELEASED_SECONDS)
     for task in tasks:
         task.cancel()
-
-
-async def _is_pending(handle: WorkflowHandle[Any, Any]) -> bool:
-    """Whether it is to be decided what is next."""
-    return (await handle.describe()).raw_description.HasField("pending_workflow_task")

@@ -7,6 +7,7 @@ waits and results from Temporal alone. It knows of newel only plain data.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -45,6 +46,8 @@ class Run:
         self._spec = named(order.spec, info.workflow_id)
         self._answers = 0
         self._looks = order.looks
+        #: How many steps in a row have come to no result.
+        self._lost = 0
         #: CANCELLED or FAILED once somebody or the deadline has ended it.
         self._cut = ""
 
@@ -74,18 +77,21 @@ class Run:
             answers = self._answers
             left = await self._handed_out()
             if self._cut:
-                return self._ended_early(left) if left.state in _ENDS else await self._closed()
+                return self._ended_early(left) if left.state in _ENDS else await self._closed(left)
             if left.state not in ("paused", known.POSTPONED):
                 return left
             self._remember(left)
             await self._wait(left, answers)
             if self._cut:
-                return await self._closed()
+                return await self._closed(left)
             if left.state == "paused":
                 self._remember(replace(left, state="queued"))
-            if workflow.info().is_continue_as_new_suggested():
-                rest = replace(self._order, left=self._left, since=self._since, looks=self._looks)
-                workflow.continue_as_new(rest)
+            self._continue_if_long()
+
+    def _continue_if_long(self) -> None:
+        """Go on with a history of its own if this one is long."""
+        if workflow.info().is_continue_as_new_suggested():
+            workflow.continue_as_new(replace(self._order, left=self._left, since=self._since, looks=self._looks))
 
     # --- waiting ------------------------------------------------------------------------------------------------------
 
@@ -126,27 +132,89 @@ class Run:
 
     async def _handed_out(self) -> Left:
         """How a worker has left it; the state is "cut" if it was ended early and no worker says how."""
+        return await (self._in_steps() if self._order.steps else self._taken(known.RUN))
+
+    async def _taken(self, activity: str) -> Left:
+        """How a worker that fits has left it."""
         order = self._order
-        handle = workflow.start_activity(
-            known.RUN,
-            self._wordless() if self._left.stored else self._spec,
-            task_queue=order.queue,
-            result_type=Left,
-            schedule_to_start_timeout=timedelta(seconds=order.misfit),
-            start_to_close_timeout=_ENDLESS,
-            heartbeat_timeout=timedelta(seconds=order.lease),
-            retry_policy=RetryPolicy(
-                initial_interval=_FIRST_PAUSE, maximum_interval=_LONGEST_PAUSE, maximum_attempts=order.attempts
+        return await self._result(
+            workflow.start_activity(
+                activity,
+                self._wordless() if self._left.stored else self._spec,
+                task_queue=order.queue,
+                result_type=Left,
+                schedule_to_start_timeout=timedelta(seconds=order.misfit),
+                start_to_close_timeout=_ENDLESS,
+                heartbeat_timeout=timedelta(seconds=order.lease),
+                retry_policy=RetryPolicy(
+                    initial_interval=_FIRST_PAUSE, maximum_interval=_LONGEST_PAUSE, maximum_attempts=order.attempts
+                ),
+                cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
             ),
-            cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+            self._without_result,
         )
+
+    async def _in_steps(self) -> Left:
+        """The same, an activity for each step at the worker that has it; if that is gone, another one resumes it."""
+        left = self._left
+        while True:
+            if left.state == known.STEPPING and left.queue:
+                self._left = left
+                self._continue_if_long()
+                left = await self._stepped(left)
+            else:
+                left = await self._taken(known.BEGIN)
+                if left.state == known.STEPPING:
+                    self._remember(left)
+            if self._cut or left.state != known.STEPPING:
+                return left
+
+    async def _stepped(self, left: Left) -> Left:
+        """How its worker has left it after a step; without a queue if it is to be resumed by another one."""
+        lease = timedelta(seconds=self._order.lease)
+        after = await self._result(
+            workflow.start_activity(
+                known.STEPS[left.kind],
+                workflow.info().workflow_id,
+                summary=", ".join(left.names),
+                task_queue=left.queue,
+                result_type=Left,
+                schedule_to_start_timeout=lease,
+                start_to_close_timeout=_ENDLESS,
+                heartbeat_timeout=lease,
+                retry_policy=RetryPolicy(maximum_attempts=1),
+                cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+            ),
+            self._without_step,
+        )
+        if after.queue:
+            self._lost = 0
+        return after
+
+    async def _result(
+        self, handle: workflow.ActivityHandle[Left], otherwise: Callable[[ActivityError], Awaitable[Left]]
+    ) -> Left:
+        """What an activity says; `otherwise` says what is so if it comes to no result."""
         await self._until(handle.done)
         if self._cut and not handle.done():
             handle.cancel()
         try:
             return self._counted(await handle)
         except ActivityError as error:
-            return await self._without_result(error)
+            return await otherwise(error)
+
+    async def _without_step(self, error: ActivityError) -> Left:
+        """What is so after a step that came to no result: its worker is gone, has released it, or had no store."""
+        cause = error.cause
+        if self._cut or isinstance(cause, CancelledError):
+            return replace(self._left, state="cut")
+        if not (isinstance(cause, ApplicationError) and cause.type == known.RELEASED):
+            self._lost += 1
+            if self._lost >= self._order.attempts:
+                return self._given_up(cause, self._left.attempts)
+            pause = min(_FIRST_PAUSE.total_seconds() * 2 ** (self._lost - 1), _LONGEST_PAUSE.total_seconds())
+            await self._until(lambda: False, pause)
+        return replace(self._left, state=known.STEPPING, queue="")
 
     async def _without_result(self, error: ActivityError) -> Left:
         """What is so after an activity that came to no result: nobody took it, or all its attempts failed."""
@@ -158,8 +226,10 @@ class Run:
                 return replace(self._left, state=known.POSTPONED, reason="its workers are busy", seconds=0.0)
             reason = f"no worker listened to {self._order.queue} within {self._order.misfit:g} s"
             return replace(self._left, state="misfit", error=known.NO_WORKER, reason=reason)
+        return self._given_up(cause, self._left.attempts + self._order.attempts)
+
+    def _given_up(self, cause: BaseException | None, attempts: int) -> Left:
         name = (cause.type if isinstance(cause, ApplicationError) else None) or type(cause).__name__
-        attempts = self._left.attempts + self._order.attempts
         reason = f"{self._order.attempts} attempts came to no outcome"
         return replace(self._left, state="failed", error=name, attempts=attempts, reason=reason)
 
@@ -173,12 +243,13 @@ class Run:
         )
         return found
 
-    async def _closed(self) -> Left:
+    async def _closed(self, left: Left) -> Left:
         """Have a worker give the open calls their results; without one, they get them when the run is resumed."""
+        is_between = left.state == known.STEPPING and bool(left.queue)
         handle = workflow.start_activity(
             known.CLOSE,
             self._wordless(),
-            task_queue=known.closing_queue(self._order.queue),
+            task_queue=left.queue if is_between else known.closing_queue(self._order.queue),
             result_type=Left,
             schedule_to_start_timeout=_WORKER_FOR_CLOSING,
             start_to_close_timeout=_CLOSING,

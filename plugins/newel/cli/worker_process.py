@@ -20,7 +20,7 @@ from newel.cli.health import PLAIN, Answer, Health
 from newel.cli.terminal import say
 from newel.cli.worker_readiness import WorkerReadiness
 from newel.cli.worker_sources import worker_sources
-from newel.engines import AgentWork, BaseEngine, EngineWorker, InvocationSpec, Outcome, PostponedError
+from newel.engines import AgentWork, BaseEngine, EngineWorker, InvocationSpec, Outcome, PostponedError, Stepping
 from newel.files.agent_source import AgentSource
 from newel.runners import Runner, open_services
 from newel.runners.services import Services
@@ -163,10 +163,10 @@ class _Counted:
         self._work = work
         self.outcomes = Counter("newel_worker_outcomes_total", "How the worker has left runs.", "app", "outcome")
 
-    async def __call__(self, spec: InvocationSpec) -> Outcome:
+    async def __call__(self, spec: InvocationSpec, stepping: Stepping | None = None) -> Outcome:
         outcome = "broken"
         try:
-            left = await self._work(spec)
+            left = await self._work(spec, stepping)
             outcome = str(left.state)
             return left
         except PostponedError:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from newel.engines.spec import InvocationSpec as InvocationSpec
     from newel.engines.spec import check_same as check_same
     from newel.engines.spec import queue_name as queue_name
+    from newel.engines.stepping import Stepping as Stepping
     from newel.engines.submissions import SubmitOptions as SubmitOptions
     from newel.engines.submissions import SubmittedRun as SubmittedRun
     from newel.engines.work import AgentWork as AgentWork
@@ -49,6 +50,7 @@ _WHERE = {
     "RunRecord": "newel.engines.engine",
     "RunState": "newel.engines.engine",
     "SpecRefusedError": "newel.engines.engine",
+    "Stepping": "newel.engines.stepping",
     "SubmitOptions": "newel.engines.submissions",
     "SubmittedRun": "newel.engines.submissions",
     "TIME_IS_OVER": "newel.engines.engine",

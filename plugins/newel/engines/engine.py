@@ -12,6 +12,7 @@ from newel_kernel import NewelError
 
 if TYPE_CHECKING:
     from newel.engines.spec import InvocationSpec
+    from newel.engines.stepping import Stepping
 
 
 class RunState(StrEnum):
@@ -100,10 +101,10 @@ class Work(Protocol):
     StoreUnavailableError; a failed agent is an Outcome.
     """
 
-    def __call__(self, spec: InvocationSpec, /) -> Awaitable[Outcome]:
+    def __call__(self, spec: InvocationSpec, stepping: Stepping | None = None, /) -> Awaitable[Outcome]:
         """How the run has ended or paused. To cancel its task cancels the run: the outcome is CANCELLED then.
 
-        Each open call has got its result event by that time.
+        Each open call has got its result event by that time. With `stepping` the run waits there before its calls.
         """
 
     def close(self, spec: InvocationSpec, /) -> Awaitable[Outcome]:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from newel.contexts.invocation_context import InvocationContext, full_invocation
 from newel.contexts.stash_keys import MOVES
 from newel_kernel import BaseAgent, Event, NewelError
 from newel_kernel import InvocationContext as KernelInvocationContext
+
+if TYPE_CHECKING:
+    from newel.engines.stepping import Stepping
 
 
 class BegunError(NewelError):
@@ -23,11 +27,18 @@ class _Resumable:
 class Entry:
     """How a worker's run enters its session: as any other, but in an app whose invocations pause and resume."""
 
-    def __init__(self, begins: str | None = None, moves: Callable[[], bool] | None = None) -> None:
+    def __init__(
+        self,
+        begins: str | None = None,
+        moves: Callable[[], bool] | None = None,
+        stepping: Stepping | None = None,
+    ) -> None:
         #: The id of the invocation that begins; None: one is resumed, or answered.
         self._begins = begins
         #: Whether a cancelled run goes on at another worker.
         self._moves = moves
+        #: Where its calls wait, if they do.
+        self._stepping = stepping
         self.context: InvocationContext | None = None
 
     def enter(self, ctx: KernelInvocationContext) -> None:
@@ -40,6 +51,8 @@ class Entry:
         full.resumability_config = _Resumable()
         if self._moves is not None:
             ctx.stash[MOVES] = self._moves
+        if self._stepping is not None:
+            self._stepping.begin(ctx)
         ctx.mode = None
 
     def start(self, agent: BaseAgent, ctx: KernelInvocationContext) -> AsyncGenerator[Event, None]:

@@ -8,7 +8,7 @@ from newel import engines
 from newel.engines import kinds
 from newel.engines.kinds import EngineBackend
 from newel.engines.settings import Settings
-from newel_kernel import Descriptor, Kind, hookimpl
+from newel_kernel import ConfigurationError, Descriptor, Kind, hookimpl
 
 
 @hookimpl
@@ -23,7 +23,13 @@ def register_settings() -> type[BaseModel]:
     return Settings
 
 
+def _inline(uri: str) -> engines.InlineEngine:
+    if uri.partition(":")[2].strip("/"):
+        raise ConfigurationError("the engine of this process takes no parameters: write inline:")
+    return engines.InlineEngine()
+
+
 @hookimpl
 def register_engine_backends() -> list[EngineBackend]:
     """The scheme ``inline``: runs in this process, which end with it."""
-    return [EngineBackend(name="inline", open=lambda uri: engines.InlineEngine())]
+    return [EngineBackend(name="inline", open=_inline)]

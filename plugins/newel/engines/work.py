@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from contextlib import aclosing, suppress
+from typing import TYPE_CHECKING
 
 from newel.claims import SessionBusyError, is_leasing
 from newel.contexts.run_config import RunConfig
@@ -35,6 +36,9 @@ from newel_kernel import (
     seam,
 )
 
+if TYPE_CHECKING:
+    from newel.engines.stepping import Stepping
+
 #: How long a run waits for another one that has its session before it asks again, in seconds.
 _LEAST, _MOST = 0.1, 2.0
 #: How long another worker is given to fit a run that this one does not.
@@ -54,11 +58,11 @@ class AgentWork:
         """The queues whose runs fit."""
         return [version.queue(name) for name, version in self._versions.items()]
 
-    async def __call__(self, spec: InvocationSpec) -> Outcome:
+    async def __call__(self, spec: InvocationSpec, stepping: Stepping | None = None) -> Outcome:
         """Run or resume the invocation; see `Work`."""
         if spec.key in self._under_way:
             raise PostponedError("this worker has the run already", _LEAST)
-        run = self._under_way[spec.key] = _Run(self._fitting(spec), spec)
+        run = self._under_way[spec.key] = _Run(self._fitting(spec), spec, stepping)
         try:
             return await run.outcome()
         finally:
@@ -88,9 +92,10 @@ class AgentWork:
 class _Run:
     """One run of a worker, in a task of its own: its end is waited for, whoever cancels the caller."""
 
-    def __init__(self, runner: AppRunner, spec: InvocationSpec) -> None:
+    def __init__(self, runner: AppRunner, spec: InvocationSpec, stepping: Stepping | None) -> None:
         self._runner = runner
         self._spec = spec
+        self._stepping = stepping
         self._where = place_of(spec)
         self._is_released = False
         self._task = seam.spawn(self._ended(), name=f"run {spec.key}")
@@ -155,7 +160,7 @@ class _Run:
             await remove_message(self._runner, self._spec)
             return Outcome(state=RunState.ENDED, events=len(session.events))
         content = None if begun else await message_of(self._runner, self._spec)
-        entry = Entry(None if begun else id_, lambda: self._is_released)
+        entry = Entry(None if begun else id_, lambda: self._is_released, self._stepping)
         message = Message(content, id_ if begun else None, None if begun else self._spec.state_delta, mode=entry)
         events = self._runner.invoke(self._spec.user_id, self._spec.session_id, message, self._config())
         try:

@@ -17,8 +17,8 @@ from newel_temporal import Address, TemporalEngine
 
 def test_an_address_says_where_temporal_is_and_how_its_runs_are_kept() -> None:
     assert Address.of("temporal://localhost") == Address(host="localhost:7233")
-    assert Address.of("temporal://t:1?namespace=shop&lease=3&tls=true&attempts=2&per_second=1.5") == Address(
-        host="t:1", namespace="shop", lease=3, tls=True, attempts=2, per_second=1.5
+    assert Address.of("temporal://t:1?namespace=shop&lease=3&tls=true&attempts=2&per_second=1.5&steps=true") == Address(
+        host="t:1", namespace="shop", lease=3, tls=True, attempts=2, per_second=1.5, steps=True
     )
 
 
@@ -33,6 +33,7 @@ def test_an_address_says_where_temporal_is_and_how_its_runs_are_kept() -> None:
         ("temporal://u:secret@h", "no password"),
         ("temporal://h?leese=3", "'leese' is not a parameter"),
         ("temporal://h?lease=soon", "lease='soon'"),
+        ("temporal://h?steps=some", "steps='some'"),
         ("temporal://h?lease=0&beat=-1", "lease=0.*beat=-1"),
         ("temporal://h?lease=inf", "lease=inf"),
         ("temporal://h?encryption=NO_SUCH_VARIABLE", "NO_SUCH_VARIABLE"),

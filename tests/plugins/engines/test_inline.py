@@ -7,10 +7,12 @@ import asyncio
 import pytest
 
 from newel import Agent, App, Runner
-from newel.engines import InlineEngine, RunState
+from newel.engines import EngineBackend, InlineEngine, RunState
 from newel.runs import RunCancelledError
 from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel, engine_checks
+from newel_compose import compose
+from newel_kernel import ConfigurationError
 
 CHECKS = engine_checks(InlineEngine, InMemorySessionService)
 
@@ -31,3 +33,10 @@ def test_a_run_that_is_cancelled_before_its_first_step_is_over() -> None:
             assert (await run.record()).state is RunState.CANCELLED
 
     asyncio.run(main())
+
+
+def test_the_engine_of_this_process_takes_no_parameters() -> None:
+    composed = compose("standard")
+    assert isinstance(composed.open_service(EngineBackend, "inline:"), InlineEngine)
+    with pytest.raises(ConfigurationError, match="takes no parameters"):
+        composed.open_service(EngineBackend, "inline:?steps=true")

@@ -12,6 +12,7 @@ from newel.engines import (
     RunNotFoundError,
     RunState,
     SpecRefusedError,
+    Stepping,
     Work,
 )
 from newel.sessions import StoreUnavailableError
@@ -85,12 +86,12 @@ class _Hesitant:
         self._work = work
         self.errors = [*errors]
 
-    async def __call__(self, spec: InvocationSpec) -> Outcome:
+    async def __call__(self, spec: InvocationSpec, stepping: Stepping | None = None) -> Outcome:
         if self.errors:
             if isinstance(error := self.errors.pop(), Outcome):
                 return error
             raise error
-        return await self._work(spec)
+        return await self._work(spec, stepping)
 
     async def close(self, spec: InvocationSpec) -> Outcome:
         return await self._work.close(spec)
