@@ -34,6 +34,8 @@ VERSION = "1"
 WORKFLOW = "newel.run"
 #: DBOS shares its queue out by tenant, and wants a name for each.
 _NOBODY = "-"
+#: The least seconds after which the server ends a transaction in which nothing happens: a busy machine may pause one.
+_LEAST_IDLE = 10.0
 #: The most runs that one statement hands out.
 MOST = 500
 #: Whether it is the turn of the run `r` in its session: no other one runs, and none waits that was submitted before.
@@ -69,7 +71,8 @@ class Book:
     def _connected(self, connection: Any, _: Any) -> None:
         """A process that is frozen in a transaction must not keep its rows from others for longer than its runs."""
         with connection.cursor() as cursor:
-            cursor.execute(f"SET idle_in_transaction_session_timeout = {math.ceil(self.access.heartbeat * 1000)}")
+            seconds = max(self.access.heartbeat, _LEAST_IDLE)
+            cursor.execute(f"SET idle_in_transaction_session_timeout = {math.ceil(seconds * 1000)}")
         connection.commit()
 
     async def write(self, change: Callable[Concatenate[Page, P], T], /, *arguments: P.args, **named: P.kwargs) -> T:
@@ -144,17 +147,18 @@ class Page:
 
         Its session is locked before it: all that begins, ends or comes in there takes its turn.
         """
-        found = self.query("SELECT session FROM {runs} WHERE key = %(key)s", key=key)
-        if not found:
-            return None
-        self.lock_session(found[0].session)
+        self.lock_session_of(key)
         rows = self.query("SELECT state, cancelled, attempts, spec FROM {runs} WHERE key = %(key)s FOR UPDATE", key=key)
         return rows[0] if rows else None
 
     def lock_session(self, session: str) -> None:
         """Have others wait who look whose turn it is in a session."""
-        if session:
-            self.query("SELECT pg_advisory_xact_lock(hashtextextended(%(session)s, 0))", session=session)
+        self.query("SELECT pg_advisory_xact_lock(hashtextextended(%(session)s, 0))", session=session)
+
+    def lock_session_of(self, key: str) -> None:
+        """Like `lock_session`, for the session of a run."""
+        lock = "SELECT pg_advisory_xact_lock(hashtextextended(session, 0)) FROM {runs} "
+        self.query(lock + "WHERE key = %(key)s AND session <> ''", key=key)
 
     def enqueue(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Have DBOS hand out these runs: each a row with `key`, `stretch`, `queue`, `tenant` and `priority`."""

@@ -23,9 +23,10 @@ def submit(page: Page, spec: InvocationSpec) -> RunRecord:
     session = session_of(spec)
     page.lock_session(session)
     rows = page.query(
-        "INSERT INTO {runs} (key, app_name, queue, spec, deadline, session) VALUES (%(key)s, %(app)s, %(queue)s, "
-        "%(spec)s, now() + %(seconds)s::float8 * interval '1 second', %(session)s) ON CONFLICT (key) DO NOTHING "
-        "RETURNING 1 AS stretch",
+        "INSERT INTO {runs} (key, app_name, queue, spec, deadline, session, line) SELECT key, %(app)s, %(queue)s, "
+        "%(spec)s, now() + %(seconds)s::float8 * interval '1 second', session, NOT " + TURN + " FROM "
+        "(SELECT %(key)s::text AS key, %(session)s::text AS session, 9223372036854775807 AS number) AS r "
+        "ON CONFLICT (key) DO NOTHING RETURNING line",
         key=spec.key,
         app=spec.app_name,
         queue=spec.queue,
@@ -33,8 +34,7 @@ def submit(page: Page, spec: InvocationSpec) -> RunRecord:
         seconds=spec.seconds,
         session=session,
     )
-    wait = "UPDATE {runs} AS r SET line = true WHERE key = %(key)s AND NOT " + TURN + " RETURNING key"
-    if rows and not page.query(wait, key=spec.key):
+    if rows and not rows[0].line:
         row = {"key": spec.key, "stretch": 1, "queue": spec.queue, "tenant": spec.tenant, "priority": spec.priority}
         page.enqueue([row])
     record = _only(page, spec.key)

@@ -55,7 +55,7 @@ def begin(page: Page, key: str, stretch: int, executor: str, worker: str) -> Shi
     Whoever was taken for dead meanwhile is alive with that: a run must not be had by somebody whose end nobody awaits.
     """
     _be_there(page, executor)
-    page.lock(key)
+    page.lock_session_of(key)
     named = {"key": key, "stretch": stretch, "executor": executor, "worker": worker}
     handed = "key = %(key)s AND stretch = %(stretch)s AND NOT cancelled AND (deadline IS NULL OR deadline > now()) AND "
     rows = page.query(
