@@ -180,6 +180,9 @@ class Hub:
                 await self.write(shifts.give_back, key, stretch)
             else:
                 await worker.run(self, key, stretch)
+        except Exception:
+            self._watch.in_doubt = True  # it may be this process's without a worker that has it
+            raise
         finally:
             self.taken.discard((key, stretch))
             if worker is not None:
@@ -210,7 +213,12 @@ class Hub:
             return  # whoever finds that this process has gone does it
         task = seam.start_task(worker.end(self, shift), name=f"end {shift.spec.key}")
         self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._ending.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            self._watch.in_doubt = True
 
     async def write(self, change: Callable[Concatenate[Page, P], T], /, *arguments: P.args, **named: P.kwargs) -> T:
         """Write, again and again while the database is away, until others will have taken this process for dead."""

@@ -80,6 +80,11 @@ def _shift(row: Any, executor: str) -> Shift:
     return Shift(spec=spec, stretch=row.stretch, executor=executor, cancelled=row.cancelled, seconds=row.seconds)
 
 
+def _storable(text: str) -> str:
+    """A text of somebody's error, with a question mark for what PostgreSQL cannot keep."""
+    return text.replace("\0", "?").encode(errors="replace").decode()
+
+
 def finish(page: Page, shift: Shift, outcome: Outcome, reason: str) -> None:
     """Write how a run has paused or ended."""
     page.lock_session(session_of(shift.spec))
@@ -91,7 +96,7 @@ def finish(page: Page, shift: Shift, outcome: Outcome, reason: str) -> None:
         **shift.row,
         state=outcome.state.value,
         outcome=written(outcome),
-        reason=reason,
+        reason=_storable(reason),
     )
     if rows and rows[0].signalled and outcome.state is RunState.PAUSED:
         page.hand_out("state = 'paused' AND NOT cancelled", ", signalled = false", key=shift.spec.key)
@@ -106,7 +111,7 @@ def postpone(page: Page, shift: Shift, seconds: float, reason: str) -> None:
         "due = now() + %(seconds)s::float8 * interval '1 second' WHERE " + _MINE,
         **shift.row,
         seconds=max(seconds, 0.0),
-        reason=reason,
+        reason=_storable(reason),
     )
 
 

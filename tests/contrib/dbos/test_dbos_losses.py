@@ -106,6 +106,38 @@ def test_an_order_waits_for_who_writes_the_run_just_then(uri: str, book: Book, s
     assert book.change(shifts.begin, spec.key, 2, GHOST, "anna") is not None
 
 
+def test_what_cannot_be_written_keeps_no_run(uri: str, book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = spec_of("texts", "run-1")
+    book.change(orders.submit, spec)
+    shift = book.change(shifts.begin, spec.key, 1, GHOST, "anna")
+    assert shift is not None
+    book.change(shifts.finish, shift, Outcome(state=RunState.FAILED), "half \ud800 and none \0")
+    record = book.change(orders.one, spec.key)
+    assert record is not None
+    assert (record.state, record.reason) == (RunState.FAILED, "half ? and none ?")
+
+    real, tried = shifts.finish, []
+
+    def finish(*arguments: Any) -> None:
+        tried.append(arguments)
+        if len(tried) == 1:
+            raise ValueError("it cannot be written")
+        real(*arguments)
+
+    async def main() -> None:
+        engine = DbosEngine(uri)
+        worker = engine.worker(Working(), [queue_name("texts")])
+        await worker.start()
+        await engine.submit(spec_of("texts", "run-2"))
+        await until(engine, "texts:run-2", RunState.ENDED)
+        await worker.drain(0)
+        await engine.close()
+
+    monkeypatch.setattr(shifts, "finish", finish)
+    asyncio.run(main())
+    assert len(tried) == 2
+
+
 def test_runs_of_a_session_go_one_after_the_other_in_the_order_in_which_they_came(uri: str) -> None:
     async def main() -> None:
         engine, work = DbosEngine(uri), Working()
