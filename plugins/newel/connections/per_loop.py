@@ -74,7 +74,7 @@ class PerLoop(Generic[T]):
         loop = get_running_loop()
         for key in list(self._places):  # the keys alone: making pairs could start a collection, which calls `_forget`
             other = key()
-            if other is None or other.is_closed():  # the object may be what keeps a closed loop alive
+            if other is None or _is_closed(other):  # the object may be what keeps a closed loop alive
                 self._places.pop(key, None)
         place = _Place(self._make())
         key = ref(loop, self._forget)
@@ -83,6 +83,13 @@ class PerLoop(Generic[T]):
             _start(place.keeper)
         self._places[key] = place
         return place.object
+
+
+def _is_closed(loop: AbstractEventLoop) -> bool:
+    """Whether a loop was closed; one of an engine that replays workflows may not say so, and is not."""
+    with suppress(NotImplementedError):
+        return loop.is_closed()
+    return False
 
 
 class _Place(Generic[T]):

@@ -363,3 +363,21 @@ print("well")
 def test_a_forked_child_has_its_own_and_leaves_its_parents_alone(where: str) -> None:
     done = subprocess.run([sys.executable, "-c", _FORK, where], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "well\n"), done.stderr
+
+
+def test_a_loop_that_does_not_say_whether_it_is_closed_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such is the loop of a workflow of Temporal."""
+
+    def silent() -> bool:
+        raise NotImplementedError
+
+    async def get() -> Thing:
+        return things.get()
+
+    things = PerLoop(Thing)
+    with asyncio.Runner() as first, asyncio.Runner() as second:
+        thing = first.run(get())
+        with monkeypatch.context() as patch:
+            patch.setattr(first.get_loop(), "is_closed", silent)
+            assert second.run(get()) is not thing
+            assert thing in things.objects()
