@@ -86,7 +86,7 @@ class Book:
                 page = Page(self, connection)
                 result = change(page, *arguments, **named)
         except SQLAlchemyError as error:
-            raise _unavailable(error) from error
+            raise self._unavailable(error) from error
         if page.stale:
             with suppress(Exception):  # rows of DBOS's that nothing reads any more
                 self.client.cancel_workflows(page.stale)
@@ -98,7 +98,7 @@ class Book:
             with self._plain.connect() as connection:
                 return read(Page(self, connection), *arguments, **named)
         except SQLAlchemyError as error:
-            raise _unavailable(error) from error
+            raise self._unavailable(error) from error
 
     async def thread(self, function: Callable[P, T], /, *arguments: P.args, **named: P.kwargs) -> T:
         """Run a function in a thread of the book's."""
@@ -116,7 +116,19 @@ class Book:
         try:
             prepare(self.access, self.engine)
         except SQLAlchemyError as error:
-            raise _unavailable(error) from error
+            raise self._unavailable(error) from error
+
+    def _unavailable(self, error: SQLAlchemyError) -> Exception:
+        """What says that the database is away, without what the error may quote; else the error itself."""
+        known = isinstance(error, OperationalError | InterfaceError | TimeoutError)
+        if not known and not (isinstance(error, DBAPIError) and error.connection_invalidated):
+            return error
+        url, name = self.engine.url, type(error.__cause__ or error).__name__
+        where = f"{url.database!r} at {url.host or 'the local socket'}{f':{url.port}' if url.port else ''}"
+        return StoreUnavailableError(
+            f"the engine's database {where} cannot be reached ({name}): is the server up, and are address, user and "
+            f"password right?"
+        )
 
     def close(self) -> None:
         """Let go of the connections."""
@@ -236,10 +248,3 @@ WORKFLOW_ID = "CASE WHEN r.stretch = 1 AND strpos(r.key, '#') = 0 THEN r.key ELS
 def workflow_id(key: str, stretch: int) -> str:
     """The workflow that hands a run out: it has the run's key, and later ones count. No two runs share one."""
     return key if stretch == 1 and "#" not in key else f"{key}#{stretch}"
-
-
-def _unavailable(error: SQLAlchemyError) -> Exception:
-    known = isinstance(error, OperationalError | InterfaceError | TimeoutError)
-    if not known and not (isinstance(error, DBAPIError) and error.connection_invalidated):
-        return error
-    return StoreUnavailableError(f"the engine's database cannot be reached: {type(error.__cause__ or error).__name__}")

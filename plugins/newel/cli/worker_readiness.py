@@ -43,14 +43,14 @@ class WorkerReadiness:
 
 
 async def _fault(what: str, ask: Awaitable[object]) -> str | None:
-    """How it fails; the text of an error that is not ours may hold what nobody should read."""
+    """How it fails, on one line; the text of an error that is not ours may hold what nobody should read."""
     try:
         async with asyncio.timeout(_PATIENCE):
             await ask
     except TimeoutError:
         return f"{what} has not answered within {_PATIENCE:g} s: is it up, and its address right?"
     except NewelError as error:
-        return f"{what} cannot be reached: {one_line(error)}"
+        return one_line(error)  # it says what is away
     except Exception as error:  # noqa: BLE001 - a plugin boundary
         return f"{what} cannot be reached: {class_name(error)}"
     return None

@@ -80,7 +80,7 @@ def test_readiness_looks_at_the_stores_and_the_engine(monkeypatch: pytest.Monkey
         store.error = StoreUnavailableError("the database is away", retry_after=1)
         assert await readiness.look() is None  # a look holds for a moment
         now = 10.0
-        assert await readiness.look() == "the session store cannot be reached: the database is away"
+        assert await readiness.look() == "the database is away"
         store.error, engine.error = None, RuntimeError("password=hunter2")
         now = 20.0
         assert await readiness.look() == "the engine cannot be reached: RuntimeError"
