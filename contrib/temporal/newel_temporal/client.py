@@ -69,10 +69,24 @@ async def bounded(address: Address) -> AsyncIterator[None]:
             raise TemporalUnavailableError(f"{away}{_reason(error.message)}; {_REMEDY}") from error
         if error.status in (RPCStatusCode.UNAUTHENTICATED, RPCStatusCode.PERMISSION_DENIED):
             raise ConfigurationError(f"Temporal at {address.host} refuses this client: {error.message}") from error
+        if _lacks_namespace(error):
+            raise ConfigurationError(
+                f"Temporal at {address.host} has no namespace {address.namespace!r}: correct namespace= in its "
+                f"address, or make it (`temporal operator namespace create`)"
+            ) from error
         raise
     except RuntimeError as error:  # the client's way to say that it could not connect
         text = f"Temporal at {address.host} cannot be reached{_reason(str(error))}; {_REMEDY}"
         raise TemporalUnavailableError(text) from error
+
+
+def is_missing(error: RPCError) -> bool:
+    """Whether it says that there is no such run; there may be no such namespace, either."""
+    return error.status == RPCStatusCode.NOT_FOUND and not _lacks_namespace(error)
+
+
+def _lacks_namespace(error: RPCError) -> bool:
+    return error.status == RPCStatusCode.NOT_FOUND and error.message.startswith("Namespace ")
 
 
 def _reason(text: str) -> str:

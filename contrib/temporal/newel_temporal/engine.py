@@ -12,7 +12,7 @@ from temporalio.api.enums.v1 import PendingWorkflowTaskState
 from temporalio.client import Client, ScheduleActionStartWorkflow, WorkflowHandle
 from temporalio.common import Priority, WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
-from temporalio.service import RPCError, RPCStatusCode
+from temporalio.service import RPCError
 
 from newel.connections import PerLoop
 from newel.engines import (
@@ -28,7 +28,7 @@ from newel.engines.spec import check_size
 from newel_kernel import brief
 from newel_temporal import order as known
 from newel_temporal.address import Address
-from newel_temporal.client import bounded, client_of
+from newel_temporal.client import bounded, client_of, is_missing
 from newel_temporal.listing import Listing
 from newel_temporal.order import Left, Order
 from newel_temporal.records import Known, is_running, recorded
@@ -191,7 +191,7 @@ class TemporalEngine(BaseEngine):
         try:
             description, spec = await asyncio.gather(handle.describe(), _spec_of(client, handle))
         except RPCError as error:
-            if error.status == RPCStatusCode.NOT_FOUND:
+            if is_missing(error):
                 return None
             raise
         memo = await description.memo()
@@ -199,12 +199,12 @@ class TemporalEngine(BaseEngine):
 
     async def _must_exist(self, handle: _Handle, error: RPCError) -> None:
         """Raise RunNotFoundError unless there is such a run, which has ended; any other error is raised unchanged."""
-        if error.status != RPCStatusCode.NOT_FOUND:
+        if not is_missing(error):
             raise error
         try:
             await handle.describe()
         except RPCError as missing:
-            if missing.status == RPCStatusCode.NOT_FOUND:
+            if is_missing(missing):
                 raise _not_found(handle.id) from None
             raise
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable
 
+import pytest
 from tests.contrib.temporal.servers import BOUND, Scripted, Server, a_spec, ended, until, working
 
 from newel.engines import OVER, InvocationSpec, Outcome, PostponedError, RunState
+from newel_kernel import ConfigurationError
 from newel_temporal import TemporalEngine
 
 
@@ -248,6 +250,16 @@ def test_runs_go_by_priority_and_tenants_take_turns(server: Server) -> None:
         assert order.index("urgent") <= 2, order
         assert order.index("small0") < order.index("lump5"), order
         assert order.index("small1") < order.index("lump9"), order
+
+    asyncio.run(main())
+
+
+def test_a_namespace_that_temporal_has_not_is_named_and_is_not_a_run_that_is_missing(server: Server) -> None:
+    async def main() -> None:
+        engine, spec = server.engine(namespace="nowhere"), a_spec()
+        for call in (engine.submit(spec), engine.record(spec.key), engine.cancel(spec.key), engine.records()):
+            with pytest.raises(ConfigurationError, match="has no namespace 'nowhere': correct namespace="):
+                await call
 
     asyncio.run(main())
 
