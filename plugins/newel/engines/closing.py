@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 
 from newel.engines.places import AppRunner, Place
 from newel.policies.pairing import CANCELLED
 from newel.questions.names import CONFIRMATION_CALL
 from newel.sessions.out_of_band import OutOfBand
-from newel_kernel import AlreadyExistsError, Event, Log
+from newel_kernel import AlreadyExistsError, Event, Log, StaleSessionError
 from newel_types import Content, FunctionCall, FunctionResponse, Part
 
 
 async def close_calls(runner: AppRunner, where: Place, invocation_id: str) -> int:
-    """Append a result to each open call and question of the invocation; return how many there were."""
-    store = runner.session_service
-    session = await store.open(**where)
-    found = [*_results(session.events, invocation_id)] if session is not None else []
-    for event in found:
-        assert session is not None
-        with suppress(AlreadyExistsError):  # a worker and who cancels may both close it
-            await OutOfBand(store).append_event(session, event)
-    return len(found)
+    """Append a result to each open call and question of the invocation; return how many events that were.
+
+    Each comes next after the events that were looked at: who answers, or closes, at the same time is first or late.
+    """
+    store, closed = OutOfBand(runner.session_service), 0
+    while (session := await runner.session_service.open(**where)) is not None:
+        count = len(session.events)
+        if (event := next(_results(session.events, invocation_id), None)) is None:
+            break
+        try:
+            await store.append_out_of_band(**where, event=event, after=count)
+        except StaleSessionError:
+            continue
+        except AlreadyExistsError:  # a rewind has taken it back
+            break
+        closed += 1
+    return closed
 
 
 def _results(events: Sequence[Event], invocation_id: str) -> Iterator[Event]:

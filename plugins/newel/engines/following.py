@@ -13,6 +13,8 @@ from newel_kernel import BaseSessionService, Event
 
 #: An event, and how many events the session had with it.
 Numbered = tuple[int, Event]
+#: How often who follows finds an answer in the log before the engine is told of it: usually who stored it does so.
+_LOOKS = 3
 
 
 async def follow(
@@ -31,8 +33,10 @@ async def follow(
             if came:
                 watch.soon()
                 continue
-            is_over = await _is_left(await engine.record(key), reading, invocation_id)
+            record = await engine.record(key)
+            is_over = await _is_left(record, reading, invocation_id)
             if not is_over:
+                await reading.tell(engine, record)
                 await watch.wait()
 
 
@@ -43,6 +47,8 @@ class _Reading:
         self._store = store
         self._where = where
         self.position = position
+        #: How often in succession the run was said to wait though the log has its answer.
+        self._answered = 0
 
     async def more(self) -> list[Numbered]:
         """The events that have come since the last call."""
@@ -57,6 +63,12 @@ class _Reading:
             return await self._store.tail(**self._where, after=position)
         session = await self._store.get_session(**self._where)
         return [*session.events[position:]] if session is not None else []
+
+    async def tell(self, engine: BaseEngine, record: RunRecord | None) -> None:
+        """Tell the engine of an answer that it does not hear of otherwise, as of one that was given to a plain run."""
+        self._answered = self._answered + 1 if record is not None and record.state is RunState.PAUSED else 0
+        if record is not None and self._answered == _LOOKS:
+            await engine.signal(record.spec.key)
 
     async def has_run(self) -> bool:
         """Whether a process has the session."""

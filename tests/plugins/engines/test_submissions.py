@@ -10,7 +10,7 @@ import pytest
 
 from newel import Workflow
 from newel.agents import BaseAgent, InvocationContext, LlmAgent
-from newel.apps import App
+from newel.apps import App, ResumabilityConfig
 from newel.artifacts import InMemoryArtifactService
 from newel.engines import AgentWork, InlineEngine, InvocationSpec, RunFailedError, RunRecord, RunState, SpecRefusedError
 from newel.questions.given_answers import usable
@@ -25,14 +25,15 @@ from newel_types import FunctionCall
 WHERE: dict[str, Any] = {"user_id": "u", "session_id": "s"}
 
 
-def _runner(*steps: Any, **options: Any) -> Runner:
+def _runner(*steps: Any, resumability_config: ResumabilityConfig | None = None, **options: Any) -> Runner:
     async def wipe(path: str) -> str:
         """Wipe a path."""
         return f"wiped {path}"
 
     agent = LlmAgent(name="clerk", model=ScriptedModel(steps), tools=[FunctionTool(wipe, require_confirmation=True)])
     given = {"session_service": InMemorySessionService(), "auto_create_session": True, **options}
-    return Runner(app=App(name="shop", root_agent=agent), composition=compose("standard"), **given)
+    app = App(name="shop", root_agent=agent, resumability_config=resumability_config)
+    return Runner(app=app, composition=compose("standard"), **given)
 
 
 def _call() -> list[FunctionCall]:
@@ -70,6 +71,22 @@ def test_an_answer_is_stored_and_the_run_goes_on() -> None:
                 await runner.submit(**WHERE, new_message=usable([(question, False)]))
             assert len([one async for one in run.follow()]) == before
             assert len(await runner.engine.records()) == 1
+
+    asyncio.run(main())
+
+
+def test_who_follows_tells_the_engine_of_an_answer_that_a_plain_run_took() -> None:
+    async def main() -> None:
+        async with _runner(_call(), "done", resumability_config=ResumabilityConfig(is_resumable=True)) as runner:
+            run = await runner.submit(**WHERE, new_message="wipe")
+            await run.wait()
+            (question,) = await runner.questions(**WHERE)
+            async for _ in runner.run_async(**WHERE, new_message=usable([(question, True)])):
+                pass
+            async with asyncio.timeout(30):
+                answer = await run.wait()
+            assert answer is not None
+            assert (await run.record()).state is RunState.ENDED
 
     asyncio.run(main())
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from newel.engines import AnsweredBeforeError, BaseEngine, RunState, SpecRefusedError, SubmittedRun
 from newel.testing.engines.clerk import noted
-from newel.testing.engines.place import EnginePlace, answers, state
+from newel.testing.engines.place import EnginePlace, answers, state, until_file
 from newel.testing.sessions.place import refused, same
 
 
@@ -16,7 +16,7 @@ async def a_run_pauses_until_its_answer_is_stored(place: EnginePlace) -> None:
     worker, file = await place.worker(), place.file()
     run = await place.submit(f"pay {file}")
     record = await state(run, RunState.PAUSED)
-    same([*worker.running], [])
+    await until_file(lambda: not worker.running, "the worker does not let go of a paused run")
     assert record.outcome is not None, "a paused run has an outcome"
     (question,) = record.outcome.waits_for
     await place.engine.signal(run.key)  # without an answer it pauses again

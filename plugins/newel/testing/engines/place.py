@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Awaitable, Callable, Collection
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -27,6 +28,7 @@ _POLL_SECONDS = 0.02
 _USER = "u"
 
 
+@cache
 def composed(version: str = "") -> Composition:
     """The distribution `standard`, with a version of the app."""
     base = compose("standard").distribution
