@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 
 import click
@@ -10,9 +11,9 @@ from newel.cli.engine_options import EngineRuns, engine_options, with_engine
 from newel.cli.open_questions import description_of, questions_of
 from newel.cli.run import WAITING, message_text
 from newel.cli.terminal import say, show_json, to_terminal
-from newel.engines import RunFailedError, RunState
+from newel.engines import RunFailedError, RunState, SubmittedRun
 from newel.runs import RunCancelledError
-from newel_kernel import seam
+from newel_kernel import SessionNotFoundError, seam
 
 
 @click.command("submit")
@@ -56,31 +57,37 @@ def submit(
             tenant=tenant,
             seconds=seconds,
         )
-        if not wait:
-            facts = {"invocation": run.invocation_id, "session": run.spec.session_id, "queue": run.spec.queue}
-            _show(facts)
-            return 0
-        try:
-            answer = await run.wait()
-        except (RunFailedError, RunCancelledError) as error:
-            say(f"Error: {error}", err=True)
-            return 1
-        if answer is not None:
-            say(answer.text)
-        if (await run.record()).state is not RunState.PAUSED:
-            return 0
-        for one in await questions_of(runs.conversation(user, run.spec.session_id)) or ():
-            answer_it = shlex.join(
-                ["newel", "runs", "signal", agent, run.invocation_id, "--answer", f"{one.id}=ANSWER"]
-            )
-            say(f"waiting: {'; '.join(description_of(one))} - {answer_it}", err=True)
-        return WAITING
+        return await _waited(runs, run) if wait else _show(run)
 
     ctx.exit(with_engine(ctx, agent, sessions, engine, work))
 
 
-def _show(facts: dict[str, str]) -> None:
+async def _waited(runs: EngineRuns, run: SubmittedRun) -> int:
+    """Wait for a run, and print its answer or what it waits for; the status."""
+    try:
+        answer = await run.wait()
+    except asyncio.CancelledError:
+        show = shlex.join(["newel", "runs", "show", runs.agent, run.invocation_id])
+        say(f"the run goes on: {show} (or cancel, in place of show)", err=True)
+        raise
+    except (RunFailedError, RunCancelledError, SessionNotFoundError) as error:
+        say(f"Error: {error}", err=True)
+        return 1
+    if answer is not None:
+        say(answer.text)
+    if (await run.record()).state is not RunState.PAUSED:
+        return 0
+    questions = await questions_of(runs.conversation(run.spec.user_id, run.spec.session_id)) or ()
+    for one in (one for one in questions if one.invocation_id == run.invocation_id):
+        words = ["newel", "runs", "signal", runs.agent, run.invocation_id, "--answer", f"{one.id}=ANSWER"]
+        say(f"waiting: {'; '.join(description_of(one))} - {shlex.join(words)}", err=True)
+    return WAITING
+
+
+def _show(run: SubmittedRun) -> int:
+    """Print where a run is; the status."""
     if to_terminal():
-        say(f"run {facts['invocation']} in the session {facts['session']}, on the queue {facts['queue']}")
+        say(f"run {run.invocation_id} in the session {run.spec.session_id}, on the queue {run.spec.queue}")
     else:
-        show_json(facts)
+        show_json({"invocation": run.invocation_id, "session": run.spec.session_id, "queue": run.spec.queue})
+    return 0
