@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 import psycopg
 from tests.contrib.dbos.working import HOST, Working, spec_of, until
@@ -42,13 +43,14 @@ def test_workers_go_on_once_the_database_is_there_again(database: str, uri: str)
             away(database, allowed=True)
         await engine.submit(spec_of("away", "run-4"))
         await until(engine, "away:run-4", RunState.ENDED)
-        await until(engine, "away:waits-1", RunState.ENDED, RunState.RUNNING)
         while work.calls["away:waits-2"] < 2:
             await asyncio.sleep(0.05)
-        for key in tuple(work.now):
-            work.end(key)
-        for name in ("waits-1", "waits-2"):
-            await until(engine, f"away:{name}", RunState.ENDED)
+        # The first may begin again, too: what it said about its end has come too late if the outage was long.
+        while {record.state for record in await engine.records(app_name="away", most=4)} != {RunState.ENDED}:
+            for key in tuple(work.now):
+                with suppress(asyncio.InvalidStateError):
+                    work.end(key)
+            await asyncio.sleep(0.05)
         await worker.drain(0)
         await engine.close()
 
