@@ -51,7 +51,8 @@ class Listing:
         return self._found
 
     def _query(self) -> str:
-        parts = [f"WorkflowType = '{known.WORKFLOW}'"]
+        # A run with a long history has earlier parts, which are not listed.
+        parts = [f"WorkflowType = '{known.WORKFLOW}'", "ExecutionStatus != 'ContinuedAsNew'"]
         if self._app_name is not None and not _UNQUOTABLE & set(self._app_name):
             parts.append(f"WorkflowId STARTS_WITH '{self._app_name}:'")
         if self._state is not None and (may_be := _MAY_BE.get(self._state)):

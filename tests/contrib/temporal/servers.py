@@ -18,11 +18,13 @@ from newel_temporal import Address, TemporalEngine
 
 #: How long a test waits for what must come, in seconds.
 BOUND = 60.0
-#: Queues in one part, so that priorities order all of it, and fairness between tenants.
+#: Queues in one part, so that priorities order all of it, and fairness between tenants. A history of more than 60
+#: events is long.
 _DYNAMIC = (
     "matching.numTaskqueueReadPartitions=1",
     "matching.numTaskqueueWritePartitions=1",
     "matching.enableFairness=true",
+    "limit.historyCount.suggestContinueAsNew=60",
 )
 
 

@@ -11,7 +11,7 @@ from tests.contrib.temporal.servers import BOUND, Server
 from tests.contrib.temporal.varied import SECRET, Maker, compared
 
 from newel.agents import LlmAgent
-from newel.engines import AgentWork, BaseEngine, InlineEngine
+from newel.engines import AgentWork, BaseEngine, InlineEngine, RunState
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
@@ -68,12 +68,16 @@ def test_the_log_of_any_agent_is_the_same_as_without_steps(server: Server) -> No
         for number, (expected, found) in enumerate(zip(inline, stepped, strict=True)):
             assert compared(found) == compared(expected), number
             assert len(found) > 1, number
-        for record in await engine.records(most=200):
-            if record.spec.app_name.startswith("varied"):
+        parts = 0
+        for number in range(len(stepped)):
+            for record in await engine.records(app_name=f"varied{number}"):
+                assert record.state == RunState.ENDED
                 history = await _history(server, record.spec.key)
                 assert SECRET not in history.to_json()
                 assert SECRET.encode() not in b"".join(one.SerializeToString() for one in history.events)
+                parts += history.events[0].workflow_execution_started_event_attributes.continued_execution_run_id != ""
                 await Replayer(workflows=[Run]).replay_workflow(history)
+        assert parts, "no history was long enough to be continued in another one"
         await engine.close()
 
     asyncio.run(main())
