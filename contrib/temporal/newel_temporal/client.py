@@ -21,7 +21,13 @@ from newel_temporal.encryption import Encryption
 T = TypeVar("T")
 #: A call is tried again this long after a failure at most; how often does not matter, as its time is limited.
 _BETWEEN = timedelta(seconds=1)
-_AWAY = (RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.RESOURCE_EXHAUSTED)
+#: CANCELLED is what the client says of a call whose own time is over.
+_AWAY = (
+    RPCStatusCode.UNAVAILABLE,
+    RPCStatusCode.DEADLINE_EXCEEDED,
+    RPCStatusCode.RESOURCE_EXHAUSTED,
+    RPCStatusCode.CANCELLED,
+)
 #: Signs in what the client says, and what they mean.
 _REASONS = {
     "dns error": "its name has no address",

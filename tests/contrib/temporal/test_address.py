@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 
 import pytest
+from temporalio.service import RPCError, RPCStatusCode
 from tests.contrib.temporal.servers import a_spec
 
 import newel_temporal.plugin
@@ -13,6 +15,7 @@ from newel.engines import EngineBackend
 from newel_compose import compose
 from newel_kernel import ConfigurationError
 from newel_temporal import Address, TemporalEngine
+from newel_temporal.client import TemporalUnavailableError, bounded
 
 
 def test_an_address_says_where_temporal_is_and_how_its_runs_are_kept() -> None:
@@ -62,3 +65,12 @@ def test_a_spec_of_long_names_fits_temporals_limits() -> None:
     action = TemporalEngine().action(spec)
     assert action.priority.fairness_key is not None
     assert len(action.priority.fairness_key) <= 64
+
+
+def test_a_call_whose_time_is_over_says_that_temporal_did_not_answer() -> None:
+    async def main() -> None:
+        async with bounded(Address()):
+            raise RPCError("Timeout expired", RPCStatusCode.CANCELLED, b"")
+
+    with pytest.raises(TemporalUnavailableError, match=r"did not answer within 10 s; check"):
+        asyncio.run(main())
