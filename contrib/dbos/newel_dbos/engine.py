@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from newel.engines import BaseEngine, EngineWorker, InvocationSpec, RunRecord, RunState, SpecRefusedError, Work
+from newel.engines import BaseEngine, EngineWorker, InvocationSpec, RunRecord, RunState, Work, check_spec
 from newel_dbos import orders
 from newel_dbos.access import access_of
 from newel_dbos.book import Book
@@ -30,9 +30,7 @@ class DbosEngine(BaseEngine):
 
     async def submit(self, spec: InvocationSpec) -> RunRecord:
         """See `BaseEngine`."""
-        for name, value in spec:
-            if isinstance(value, str) and "\0" in value:
-                raise SpecRefusedError(f"{name}: a text with a NUL cannot be stored")
+        check_spec(spec)
         return await (await self._opened()).write(orders.submit, spec)
 
     async def signal(self, key: str, *, seconds: float = 0.0) -> None:

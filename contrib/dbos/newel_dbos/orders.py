@@ -6,7 +6,16 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from newel.engines import OVER, InvocationSpec, Outcome, RunNotFoundError, RunRecord, RunState, check_same
+from newel.engines import (
+    OVER,
+    InvocationSpec,
+    Outcome,
+    RunNotFoundError,
+    RunRecord,
+    RunState,
+    check_same,
+    spec_json,
+)
 from newel_dbos.book import TURN, Page, session_of, workflow_id
 
 _SERVED = "EXISTS (SELECT FROM {queues} AS q WHERE q.queue = r.queue AND q.lapses > now())"
@@ -30,7 +39,7 @@ def submit(page: Page, spec: InvocationSpec) -> RunRecord:
         key=spec.key,
         app=spec.app_name,
         queue=spec.queue,
-        spec=spec.model_dump_json(),
+        spec=spec_json(spec),
         seconds=spec.seconds,
         session=session,
     )
@@ -82,7 +91,7 @@ def retry(page: Page, key: str) -> None:
         ", spec = %(spec)s, cancelled = false, signalled = false, looks = NULL, failures = 0, crashes = 0, "
         "reason = '', outcome = NULL, ended = NULL, deadline = now() + %(seconds)s::float8 * interval '1 second'",
         key=key,
-        spec=again.model_dump_json(),
+        spec=spec_json(again),
         seconds=spec.seconds,
     )
 

@@ -23,8 +23,8 @@ from newel.engines import (
     RunState,
     Work,
     check_same,
+    check_spec,
 )
-from newel.engines.spec import check_size
 from newel_kernel import brief
 from newel_temporal import order as known
 from newel_temporal.address import Address
@@ -61,7 +61,7 @@ class TemporalEngine(BaseEngine):
 
     async def submit(self, spec: InvocationSpec) -> RunRecord:
         """See `BaseEngine`."""
-        check_size(spec)
+        check_spec(spec)
         async with bounded(self.address):
             client = await self.client()
             try:
@@ -247,7 +247,8 @@ async def _is_decided(handle: _Handle) -> bool:
 
 
 def _memo(spec: InvocationSpec) -> dict[str, Any]:
-    return {known.SPEC_MEMO: spec.model_dump(mode="json", exclude=set(known.WORDS), exclude_defaults=True)}
+    names = InvocationSpec.model_fields.keys() - {*known.WORDS}  # what it does not know may be words, too
+    return {known.SPEC_MEMO: spec.model_dump(mode="json", include=names, exclude_defaults=True)}
 
 
 def _priority(spec: InvocationSpec) -> Priority:

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from newel.engines.kinds import EngineBackend as EngineBackend
     from newel.engines.spec import InvocationSpec as InvocationSpec
     from newel.engines.spec import check_same as check_same
+    from newel.engines.spec import check_spec as check_spec
     from newel.engines.spec import queue_name as queue_name
+    from newel.engines.spec import spec_json as spec_json
     from newel.engines.stepping import Stepping as Stepping
     from newel.engines.submissions import SubmitOptions as SubmitOptions
     from newel.engines.submissions import SubmittedRun as SubmittedRun
@@ -56,7 +58,9 @@ _WHERE = {
     "TIME_IS_OVER": "newel.engines.engine",
     "Work": "newel.engines.engine",
     "check_same": "newel.engines.spec",
+    "check_spec": "newel.engines.spec",
     "queue_name": "newel.engines.spec",
+    "spec_json": "newel.engines.spec",
 }
 
 __getattr__, __dir__ = lazy_exports(__name__, _WHERE)

@@ -104,11 +104,15 @@ class Work(Protocol):
     def __call__(self, spec: InvocationSpec, stepping: Stepping | None = None, /) -> Awaitable[Outcome]:
         """How the run has ended or paused. To cancel its task cancels the run: the outcome is CANCELLED then.
 
-        Each open call has got its result event by that time. With `stepping` the run waits there before its calls.
+        Each open call has got its result event by that time. If the store was away for that, StoreUnavailableError is
+        raised, and the engine calls `close`. With `stepping` the run waits there before its calls.
         """
 
     def close(self, spec: InvocationSpec, /) -> Awaitable[Outcome]:
-        """End a run that no worker has, and do not go on with it: each open call gets its result event."""
+        """End a run that no worker has, and do not go on with it: each open call gets its result event.
+
+        Raises StoreUnavailableError: the engine calls it again, and the run is not over until it has returned.
+        """
 
     def release(self, key: str, /) -> None:
         """End a run here for another worker to resume: its call raises PostponedError, its open calls stay open."""
@@ -144,7 +148,9 @@ class BaseEngine(ABC):
     async def submit(self, spec: InvocationSpec) -> RunRecord:
         """Have the invocation run; a second submission of the same is the same run.
 
-        Raises SpecRefusedError if a run with that key has another user, session or message: see `check_same`.
+        Raises SpecRefusedError if the spec may not be submitted (see `check_spec`), or if a run with that key has
+        another user, session or message (see `check_same`). What is stored is read whatever it is: no rule of
+        `check_spec` is one for reading.
         """
 
     @abstractmethod

@@ -20,7 +20,7 @@ from newel.engines.engine import (
     RunState,
     Work,
 )
-from newel.engines.spec import InvocationSpec, check_same
+from newel.engines.spec import InvocationSpec, check_same, check_spec
 from newel_kernel import brief, seam
 
 _log = logging.getLogger(__name__)
@@ -74,6 +74,7 @@ class InlineEngine(BaseEngine):
 
     async def submit(self, spec: InvocationSpec) -> RunRecord:
         """Queue the run, or find it again."""
+        check_spec(spec)
         if (known := self._runs.get(spec.key)) is not None:
             check_same(known.record.spec, spec)
             return known.record

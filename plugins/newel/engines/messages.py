@@ -9,7 +9,7 @@ from pydantic_core import to_json
 
 from newel.engines.engine import SpecRefusedError
 from newel.engines.places import AppRunner, place_of
-from newel.engines.spec import MOST_BYTES, InvocationSpec, size_of
+from newel.engines.spec import MOST_BYTES, InvocationSpec, check_spec, size_of
 from newel_kernel import ConfigurationError, Json, brief
 from newel_types import Blob, Content, Part
 
@@ -23,7 +23,9 @@ def with_message(spec: InvocationSpec, content: Content) -> tuple[InvocationSpec
     if size_of(whole := spec.model_copy(update={"message": message})) <= MOST_BYTES:
         return whole, None
     name = f"submitted/{spec.invocation_id}-{sha256(data).hexdigest()[:16]}.json"  # another message is another name
-    return spec.model_copy(update={"message_artifact": name}), data
+    named = spec.model_copy(update={"message_artifact": name})
+    check_spec(named)
+    return named, data
 
 
 async def keep_message(runner: AppRunner, spec: InvocationSpec, data: bytes) -> None:

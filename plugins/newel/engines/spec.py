@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import to_json
 
 from newel.engines.engine import SpecRefusedError
@@ -34,9 +34,13 @@ _Object = Annotated[dict[str, Any], AfterValidator(_as_json)]
 
 
 class InvocationSpec(BaseModel):
-    """An invocation that is to run. It says what comes in and who may run it, never what happened."""
+    """An invocation that is to run. It says what comes in and who may run it, never what happened.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", str_max_length=MOST_BYTES, defer_build=True)
+    What may be submitted is checked at its submission: see `check_spec`. One that is stored can always be read, also by
+    an older release: fields that this one does not know are in `model_extra`, and are stored again as they were.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="allow", str_max_length=MOST_BYTES, defer_build=True)
 
     app_name: str = Field(min_length=1, max_length=200)
     user_id: str = Field(min_length=1, max_length=400)
@@ -62,11 +66,6 @@ class InvocationSpec(BaseModel):
     #: Counts up when a run that has ended is run again by `retry`.
     attempt: int = Field(default=1, ge=1)
 
-    @model_validator(mode="after")
-    def _fits(self) -> Self:
-        check_size(self)
-        return self
-
     @property
     def key(self) -> str:
         """What an engine knows the run by: a second submission with the same key is the same run."""
@@ -76,6 +75,11 @@ class InvocationSpec(BaseModel):
     def queue(self) -> str:
         """The name of what its workers listen to: the same app, version and lock."""
         return queue_name(self.app_name, self.version, self.lock)
+
+
+def spec_json(spec: InvocationSpec) -> str:
+    """The spec's JSON for an engine to keep, without default values: an older worker need not know those fields."""
+    return spec.model_dump_json(exclude_defaults=True)
 
 
 def size_of(spec: InvocationSpec) -> int:
@@ -88,22 +92,29 @@ def _sizes(spec: InvocationSpec) -> dict[str, int]:
     return {name: len(to_json(value)) for name, value in fields.items()}
 
 
-def check_size(spec: InvocationSpec) -> None:
-    """Raise SpecRefusedError, which names the largest field, if the spec is larger than an engine keeps."""
-    sizes = _sizes(spec)
-    if (size := sum(sizes.values())) > MOST_BYTES:
-        name = max(sizes, key=sizes.__getitem__)
-        raise SpecRefusedError(f"{name}: its {sizes[name]} bytes make {size}; a run may carry {MOST_BYTES}")
-
-
 def new_spec(**fields: Any) -> InvocationSpec:
     """The spec with these fields; SpecRefusedError names those that are wrong."""
+    if unknown := sorted(fields.keys() - InvocationSpec.model_fields.keys()):
+        raise SpecRefusedError(f"{brief(unknown[0])}: a run has no such field")
     try:
-        return InvocationSpec(**fields)
+        spec = InvocationSpec(**fields)
     except ValidationError as error:
         problems = error.errors(include_url=False, include_input=False)
         texts = [f"{brief('.'.join(map(str, one['loc']))) or 'spec'}: {one['msg']}" for one in problems]
         raise SpecRefusedError("; ".join(texts)) from None
+    for name, value in spec:
+        if isinstance(value, str) and "\0" in value:  # PostgreSQL has no such texts, and a key is a text there
+            raise SpecRefusedError(f"{name}: must not contain the character NUL")
+    sizes = _sizes(spec)
+    if (size := sum(sizes.values())) > MOST_BYTES:
+        name = max(sizes, key=sizes.__getitem__)
+        raise SpecRefusedError(f"{name}: its {sizes[name]} bytes make {size}; a run may carry {MOST_BYTES}")
+    return spec
+
+
+def check_spec(spec: InvocationSpec) -> None:
+    """Raise SpecRefusedError, which names the field, if this may not be submitted. Each engine's `submit` does so."""
+    new_spec(**dict(spec))
 
 
 #: What a second submission may say otherwise: how soon and how long it runs, and what only a worker reads.

@@ -62,7 +62,7 @@ class AgentWork:
         """Run or resume the invocation; see `Work`."""
         if spec.key in self._under_way:
             raise PostponedError("this worker has the run already", _LEAST)
-        run = self._under_way[spec.key] = _Run(self._fitting(spec), spec, stepping)
+        run = self._under_way[spec.key] = _Run(self._knowing(spec), spec, stepping)
         try:
             return await run.outcome()
         finally:
@@ -87,6 +87,13 @@ class AgentWork:
         if (misfit := self._versions[spec.app_name].misfit(spec)) is not None:
             raise PostponedError(misfit, _MISFIT_SECONDS)
         return runner
+
+    def _knowing(self, spec: InvocationSpec) -> AppRunner:
+        """The runner of a run that it understands: a newer submitter may ask for what only newer workers do."""
+        if spec.model_extra:
+            names = ", ".join(map(brief, sorted(spec.model_extra)))
+            raise PostponedError(f"only a worker of a newer release knows its fields: {names}", _MISFIT_SECONDS)
+        return self._fitting(spec)
 
 
 class _Run:

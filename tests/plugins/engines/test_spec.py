@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newel.engines import InvocationSpec, SpecRefusedError, check_same
-from newel.engines.spec import MOST_BYTES, new_spec
+from newel.engines import InvocationSpec, SpecRefusedError, check_same, spec_json
+from newel.engines.messages import with_message
+from newel.engines.spec import MOST_BYTES, new_spec, size_of
+from newel_types import Content
 
 BASE: dict[str, Any] = {"app_name": "shop", "user_id": "u", "session_id": "s", "invocation_id": "e-1"}
 
@@ -53,7 +55,7 @@ def test_a_field_comes_back_or_is_named(name: str, value: Any) -> None:
         assert name in problem
         assert len(problem) < 2000
     else:
-        again = InvocationSpec.model_validate_json(spec.model_dump_json())
+        again = InvocationSpec.model_validate_json(spec_json(spec))
         assert again == spec
         check_same(again, spec)
 
@@ -93,6 +95,28 @@ def test_what_is_not_json_is_refused_with_what_json_is(name: str, what: str) -> 
 def test_a_deadline_is_a_time_that_comes(seconds: float) -> None:
     with pytest.raises(SpecRefusedError, match=r"^seconds: "):
         new_spec(**BASE, seconds=seconds)
+
+
+def test_the_largest_spec_can_be_read_after_a_retry() -> None:
+    spec = new_spec(**BASE, state_delta={"x": ""})
+    spec = new_spec(**BASE, state_delta={"x": "x" * (MOST_BYTES - size_of(spec))})
+    assert size_of(spec) == MOST_BYTES
+    again = spec.model_copy(update={"attempt": spec.attempt + 1})
+    assert InvocationSpec.model_validate_json(spec_json(again)) == again
+
+
+def test_the_spec_of_a_newer_release_is_read_and_stored_again_as_it_was() -> None:
+    spec = InvocationSpec.model_validate({**BASE, "colour": "red"})
+    again = InvocationSpec.model_validate_json(spec_json(spec.model_copy(update={"attempt": 2})))
+    assert again.model_extra == {"colour": "red"}
+    check_same(again, new_spec(**BASE))
+
+
+def test_a_message_that_is_an_artifact_leaves_too_little_room() -> None:
+    spec = new_spec(**BASE)
+    spec = new_spec(**BASE, state_delta={"x": "x" * (MOST_BYTES - size_of(spec) - 20)})
+    with pytest.raises(SpecRefusedError, match=r"^state_delta: "):
+        with_message(spec, Content.model_validate({"parts": [{"text": "hello"}]}))
 
 
 def test_a_submission_takes_only_its_options() -> None:

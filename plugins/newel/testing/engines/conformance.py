@@ -11,6 +11,7 @@ from newel.testing.engines.checks import CHECKS
 from newel.testing.engines.endings import ENDING_CHECKS
 from newel.testing.engines.place import EnginePlace, MakeEngine, MakeSessions
 from newel.testing.engines.processes import PROCESS_CHECKS
+from newel.testing.engines.specs import SPEC_CHECKS
 from newel.testing.store_checks import new_app, run_all
 
 
@@ -33,7 +34,9 @@ def engine_checks(make: MakeEngine, sessions: MakeSessions) -> Mapping[str, Call
 
         return lambda: asyncio.run(run())
 
-    checks = {**CHECKS, **ANSWER_CHECKS, **ENDING_CHECKS, **({} if make().in_process else PROCESS_CHECKS)}
+    checks = {**CHECKS, **SPEC_CHECKS, **ANSWER_CHECKS, **ENDING_CHECKS}
+    if not make().in_process:
+        checks |= PROCESS_CHECKS
     return {name: runner(check) for name, check in checks.items()}
 
 
