@@ -19,7 +19,9 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlch
 from newel.engines import InvocationSpec
 from newel.sessions import StoreUnavailableError
 from newel_dbos.access import Access
+from newel_dbos.specs import known_of
 from newel_dbos.tables import prepare
+from newel_kernel import NewelError
 
 # DBOS writes to the console by itself only if its logger has no handler.
 logging.getLogger("dbos").addHandler(logging.NullHandler())
@@ -44,6 +46,10 @@ TURN = (
     "o.key <> r.key) AND NOT EXISTS (SELECT FROM {runs} AS o WHERE o.session = r.session AND o.state = 'queued' AND "
     "NOT o.cancelled AND o.number < r.number))"
 )
+
+
+class StatementRefusedError(NewelError):
+    """The database has refused a statement. The text is the class of its error: its own text may quote a message."""
 
 
 class Book:
@@ -86,7 +92,7 @@ class Book:
                 page = Page(self, connection)
                 result = change(page, *arguments, **named)
         except SQLAlchemyError as error:
-            raise self._unavailable(error) from error
+            raise self._told(error) from None
         if page.stale:
             with suppress(Exception):  # rows of DBOS's that nothing reads any more
                 self.client.cancel_workflows(page.stale)
@@ -98,7 +104,7 @@ class Book:
             with self._plain.connect() as connection:
                 return read(Page(self, connection), *arguments, **named)
         except SQLAlchemyError as error:
-            raise self._unavailable(error) from error
+            raise self._told(error) from None
 
     async def thread(self, function: Callable[P, T], /, *arguments: P.args, **named: P.kwargs) -> T:
         """Run a function in a thread of the book's."""
@@ -116,13 +122,13 @@ class Book:
         try:
             prepare(self.access, self.engine)
         except SQLAlchemyError as error:
-            raise self._unavailable(error) from error
+            raise self._told(error) from None
 
-    def _unavailable(self, error: SQLAlchemyError) -> Exception:
-        """What says that the database is away, without what the error may quote; else the error itself."""
+    def _told(self, error: SQLAlchemyError) -> NewelError:
+        """What says that the database is away, or refuses a statement, without what the error quotes of the rows."""
         known = isinstance(error, OperationalError | InterfaceError | TimeoutError)
         if not known and not (isinstance(error, DBAPIError) and error.connection_invalidated):
-            return error
+            return StatementRefusedError(type(error.__cause__ or error).__name__)
         url, name = self.engine.url, type(error.__cause__ or error).__name__
         where = f"{url.database!r} at {url.host or 'the local socket'}{f':{url.port}' if url.port else ''}"
         return StoreUnavailableError(
@@ -210,12 +216,12 @@ class Page:
             + " WHERE key IN (SELECT key FROM {runs} AS r WHERE "
             + where
             + lock
-            + ") RETURNING key, stretch, queue, "
-            "spec::json->>'tenant' AS tenant, (spec::json->>'priority')::int AS priority",
+            + ") RETURNING key, app_name, stretch, queue, session, tenant, priority, "
+            "CASE WHEN priority IS NULL THEN spec END AS spec",
             key=key,
             **named,
         )
-        found = [row._mapping for row in rows]
+        found = [_shared_out(row) for row in rows]
         self.enqueue(found)
         if stale:
             self.stale += [workflow_id(row["key"], row["stretch"] - 1) for row in found]
@@ -234,6 +240,15 @@ class Page:
         """Hand out the run of a session whose turn it is now, if it waited for that."""
         if session:
             self.hand_out("session = %(session)s AND line AND state = 'queued' AND " + TURN, session=session)
+
+
+def _shared_out(row: Any) -> dict[str, Any]:
+    """A row that `enqueue` takes. Those of earlier versions have tenant and priority in their spec alone."""
+    named = dict(row._mapping)
+    if row.priority is None:
+        spec = known_of(row)
+        named.update(tenant=spec.tenant, priority=spec.priority)
+    return named
 
 
 def session_of(spec: InvocationSpec) -> str:

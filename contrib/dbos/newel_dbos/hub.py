@@ -18,7 +18,7 @@ from newel_dbos import shifts
 from newel_dbos.access import Access
 from newel_dbos.book import APPLICATION, VERSION, WORKFLOW, Book, Page
 from newel_dbos.watch import Watch
-from newel_kernel import ConfigurationError, seam
+from newel_kernel import ConfigurationError, NewelError, seam
 
 if TYPE_CHECKING:
     from newel_dbos.worker import DbosWorker
@@ -33,6 +33,10 @@ _AGAIN = 0.5
 #: Seconds between two looks of DBOS's into its own queue, and for workflows that are delayed or late: none are here.
 #: The latter holds a transaction, which the server ends after 5 s.
 _SELDOM, _LATE = 60.0, 4.0
+
+
+class RunLeftError(NewelError):
+    """A run could not be begun, or its end not be written: the text is the class of the error."""
 
 
 class Hub:
@@ -180,9 +184,9 @@ class Hub:
                 await self.write(shifts.give_back, key, stretch)
             else:
                 await worker.run(self, key, stretch)
-        except Exception:
+        except Exception as error:  # noqa: BLE001 - DBOS keeps what is raised here
             self._watch.in_doubt = True  # it may be this process's without a worker that has it
-            raise
+            raise RunLeftError(type(error).__name__) from None
         finally:
             self.taken.discard((key, stretch))
             if worker is not None:

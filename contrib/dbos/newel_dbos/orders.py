@@ -17,10 +17,11 @@ from newel.engines import (
     spec_json,
 )
 from newel_dbos.book import TURN, Page, session_of, workflow_id
+from newel_dbos.specs import UnreadableSpecError, known_of, spec_of
 
 _SERVED = "EXISTS (SELECT FROM {queues} AS q WHERE q.queue = r.queue AND q.lapses > now())"
 _RECORD = (
-    "SELECT spec, state, attempts, worker, reason, outcome, cancelled, due IS NOT NULL AS postponed, line, "
+    "SELECT key, app_name, queue, spec, state, attempts, worker, reason, outcome, cancelled, line, "
     + _SERVED
     + " AS served, extract(epoch FROM submitted)::float8 AS submitted, extract(epoch FROM started)::float8 AS started, "
     "extract(epoch FROM ended)::float8 AS ended FROM {runs} AS r "
@@ -32,14 +33,17 @@ def submit(page: Page, spec: InvocationSpec) -> RunRecord:
     session = session_of(spec)
     page.lock_session(session)
     rows = page.query(
-        "INSERT INTO {runs} (key, app_name, queue, spec, deadline, session, line) SELECT key, %(app)s, %(queue)s, "
-        "%(spec)s, now() + %(seconds)s::float8 * interval '1 second', session, NOT " + TURN + " FROM "
+        "INSERT INTO {runs} (key, app_name, queue, spec, tenant, priority, deadline, session, line) SELECT key, "
+        "%(app)s, %(queue)s, %(spec)s, %(tenant)s, %(priority)s, now() + %(seconds)s::float8 * interval '1 second', "
+        "session, NOT " + TURN + " FROM "
         "(SELECT %(key)s::text AS key, %(session)s::text AS session, 9223372036854775807 AS number) AS r "
         "ON CONFLICT (key) DO NOTHING RETURNING line",
         key=spec.key,
         app=spec.app_name,
         queue=spec.queue,
         spec=spec_json(spec),
+        tenant=spec.tenant,
+        priority=spec.priority,
         seconds=spec.seconds,
         session=session,
     )
@@ -84,7 +88,7 @@ def cancel(page: Page, key: str) -> None:
 
 def retry(page: Page, key: str) -> None:
     """See `BaseEngine.retry`."""
-    spec = InvocationSpec.model_validate_json(_locked(page, key).spec)
+    spec = spec_of(_locked(page, key))
     again = spec.model_copy(update={"attempt": spec.attempt + 1})
     page.hand_out(
         "state IN ('failed', 'cancelled', 'misfit')",
@@ -157,12 +161,16 @@ def _unknown(key: str) -> RunNotFoundError:
 
 
 def _record(row: Any) -> RunRecord:
+    try:
+        spec, reason = spec_of(row), _reason(row)
+    except UnreadableSpecError as error:
+        spec, reason = known_of(row), str(error)
     return RunRecord(
-        spec=InvocationSpec.model_validate_json(row.spec),
+        spec=spec,
         state=RunState(row.state),
         attempts=row.attempts,
         worker=row.worker,
-        reason=_reason(row),
+        reason=reason,
         submitted=row.submitted,
         started=row.started,
         ended=row.ended,
@@ -177,7 +185,7 @@ def _reason(row: Any) -> str:
     if row.cancelled:
         return "it is being cancelled"
     if row.state == "queued" and not row.served:
-        return f"no worker for {InvocationSpec.model_validate_json(row.spec).queue} is there"
+        return f"no worker for {row.queue} is there"
     if row.state == "queued" and row.line:
         return "it waits for another run of its session"
     if row.state == "queued" and not text:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from newel.engines import TIME_IS_OVER, InvocationSpec, Outcome, RunState
 from newel_dbos.book import MOST, TURN, WORKFLOW_ID, Page, session_of, workflow_id
 from newel_dbos.orders import drop, give_up, written
+from newel_dbos.specs import UnreadableSpecError, spec_of
 
 #: How often a run may take its worker with it before it counts as failed.
 _MOST_CRASHES = 10
@@ -16,7 +17,7 @@ _MOST_CRASHES = 10
 _MOST_PATIENCE = 30.0
 _OWN = "stretch = %(stretch)s AND executor = %(executor)s AND state = 'running'"
 _MINE = "key = %(key)s AND " + _OWN
-_TAKEN = " RETURNING key, stretch, spec, cancelled, extract(epoch FROM deadline - now())::float8 AS seconds"
+_TAKEN = " RETURNING key, session, stretch, spec, cancelled, extract(epoch FROM deadline - now())::float8 AS seconds"
 _ALIVE = "(SELECT executor FROM {workers})"
 #: A run `r` that a worker had which is gone.
 _LEFT = "r.state = 'running' AND r.executor NOT IN " + _ALIVE
@@ -70,14 +71,34 @@ def begin(page: Page, key: str, stretch: int, executor: str, worker: str) -> Shi
         **named,
     )
     if rows:
-        return _shift(rows[0], executor)
+        return next(iter(_shifts(page, rows, executor)), None)
     page.query("UPDATE {runs} AS r SET line = true WHERE " + handed + "state = 'queued'", **named)
     return None
 
 
-def _shift(row: Any, executor: str) -> Shift:
-    spec = InvocationSpec.model_validate_json(row.spec)
-    return Shift(spec=spec, stretch=row.stretch, executor=executor, cancelled=row.cancelled, seconds=row.seconds)
+def _shifts(page: Page, rows: Iterable[Any], executor: str) -> list[Shift]:
+    """The shifts of runs that were taken just now. One whose spec cannot be read ends as failed, by itself."""
+    shifts = []
+    for row in rows:
+        try:
+            spec = spec_of(row)
+        except UnreadableSpecError as error:
+            _end_unreadable(page, row, error)
+            continue
+        left = {"cancelled": row.cancelled, "seconds": row.seconds}
+        shifts.append(Shift(spec=spec, stretch=row.stretch, executor=executor, **left))
+    return shifts
+
+
+def _end_unreadable(page: Page, row: Any, error: UnreadableSpecError) -> None:
+    page.query(
+        "UPDATE {runs} SET state = 'failed', ended = now(), outcome = %(outcome)s, reason = %(reason)s "
+        "WHERE key = %(key)s",
+        key=row.key,
+        outcome=written(Outcome(state=RunState.FAILED, error=type(error).__name__)),
+        reason=_storable(str(error)),
+    )
+    page.next_in(row.session)
 
 
 def _storable(text: str) -> str:
@@ -280,4 +301,4 @@ def take_over(page: Page, executor: str, worker: str, queues: Collection[str]) -
         queues=list(queues),
     )
     page.stale += [workflow_id(row.key, row.stretch - 1) for row in rows]
-    return [_shift(row, executor) for row in rows]
+    return _shifts(page, rows, executor)

@@ -47,7 +47,12 @@ _STATEMENTS = (
     "ALTER TABLE {0}.newel_runs ADD COLUMN IF NOT EXISTS looks timestamptz",
     """CREATE INDEX IF NOT EXISTS newel_runs_looks ON {0}.newel_runs (looks)
         WHERE state = 'paused' AND looks IS NOT NULL""",
+    # As in the spec, whose JSON PostgreSQL does not read: it refuses a NUL in it. NULL: an earlier version's row.
+    "ALTER TABLE {0}.newel_runs ADD COLUMN IF NOT EXISTS tenant text",
+    "ALTER TABLE {0}.newel_runs ADD COLUMN IF NOT EXISTS priority integer",
 )
+#: The newest column: tables that have it are of this version.
+_NEWEST = "priority"
 
 
 def prepare(access: Access, engine: Engine) -> None:
@@ -55,7 +60,10 @@ def prepare(access: Access, engine: Engine) -> None:
     _check_database(engine)
     DBOS.migrate(access.url, schema=access.schema)
     with engine.begin() as connection:
-        found = connection.exec_driver_sql("SELECT to_regclass(%s)", (f"{access.schema}.newel_runs_looks",))
+        found = connection.exec_driver_sql(
+            "SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attname = %s",
+            (f"{access.schema}.newel_runs", _NEWEST),
+        )
         if found.scalar() is None:
             for statement in _STATEMENTS:
                 connection.exec_driver_sql(statement.format(access.schema))

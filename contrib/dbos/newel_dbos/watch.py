@@ -6,19 +6,19 @@ import logging
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec
 
-from sqlalchemy.exc import SQLAlchemyError
-
-from newel.sessions import StoreUnavailableError
 from newel.sessions.stored import clockwork
 from newel_dbos import shifts
-from newel_dbos.book import WORKFLOW, Page
+from newel_dbos.book import WORKFLOW, Page, StatementRefusedError
+from newel_kernel import NewelError
 
 if TYPE_CHECKING:
     from newel_dbos.hub import Hub
+    from newel_dbos.shifts import Chores
     from newel_dbos.worker import Held
 
+P = ParamSpec("P")
 _LOG = logging.getLogger(__name__)
 #: Seconds between two looks, while this process has runs, and while it has none.
 _BUSY, _IDLE = 0.5, 1.0
@@ -56,8 +56,10 @@ class Watch:
         self._stopped.set()
         if self._thread is not None:
             self._thread.join()
-        with suppress(StoreUnavailableError, SQLAlchemyError):  # they find out by the silence
+        try:
             self._hub.book.change(shifts.leave, self._hub.executor)
+        except NewelError as error:  # they find out by the silence
+            _LOG.warning("the engine cannot hand its runs to others at once: %s", type(error).__name__)
 
     def beat(self) -> None:
         """Say that this process is there."""
@@ -71,10 +73,21 @@ class Watch:
             try:
                 self._look()
             except Exception as error:  # noqa: BLE001 - the thread goes on, whatever the database does
-                self.in_doubt = True
-                _LOG.warning("the engine cannot look after its runs: %s", type(error).__name__)
-                if self.cut_off:
-                    self._post(self._abandon)
+                self._failed("look after its runs", error)
+
+    def _failed(self, what: str, error: Exception) -> None:
+        self.in_doubt = True
+        detail = f"({error})" if isinstance(error, StatementRefusedError) else ""
+        _LOG.warning("the engine cannot %s: %s%s", what, type(error).__name__, detail)
+        if self.cut_off:
+            self._post(self._abandon)
+
+    def _alone(self, what: str, chore: Callable[P, object], /, *arguments: P.args, **named: P.kwargs) -> None:
+        """Do a chore; if it fails, the others are done all the same."""
+        try:
+            chore(*arguments, **named)
+        except Exception as error:  # noqa: BLE001 - one run must not keep the others from what they need
+            self._failed(what, error)
 
     def _post(self, function: object, *arguments: object) -> None:
         with suppress(RuntimeError):  # the loop is closed
@@ -90,23 +103,28 @@ class Watch:
         # another process the tool would block as well, and the run would go from one to the other for ever.
         if now - self._beaten > heartbeat / 3 and (held or now - self._seen < heartbeat):
             self.beat()
-            self._give_back_strays()
+            self._alone("give back what it did not begin", self._give_back_strays)
             first = hub.book.look(shifts.is_first, hub.executor)
         found, chores = hub.book.look(shifts.look, hub.executor, bool(held) or self.in_doubt)
         if held:
             self._post(self._compare, held, found)
         if self.in_doubt:
             self._let_go({(key, stretch) for key, (stretch, _) in found.items()})
+        self._do(chores, first)
+
+    def _do(self, chores: Chores, first: bool) -> None:
+        """What is to be done about runs that no worker has."""
+        change = self._hub.book.change
         if chores.due:
-            hub.book.change(shifts.hand_out_due)
+            self._alone("hand out the runs that are due", change, shifts.hand_out_due)
         if chores.over:
-            self._take_over()
+            self._alone("end cancelled and late runs", self._take_over)
         if chores.dead:
-            hub.book.change(shifts.bury)
+            self._alone("take silent workers for dead", change, shifts.bury)
         if chores.dead or chores.left or first:
-            self._all(shifts.recover)
+            self._alone("hand out lost runs", self._all, shifts.recover)
         if first:
-            self._all(shifts.forget)
+            self._alone("remove what ended long ago", self._all, shifts.forget)
 
     def _all(self, change: Callable[[Page], bool]) -> None:
         """Do something about many runs, a part at a time, and leave the rest to the next time if they are too many."""
@@ -120,7 +138,7 @@ class Watch:
         held = {(one.shift.spec.key, one.shift.stretch) for worker in tuple(hub.workers) for one in worker.held}
         orphans = found - held - hub.taken
         for key, stretch in orphans & self._orphans:
-            hub.book.change(shifts.let_go, key, stretch, hub.executor)
+            self._alone("let go of a run", hub.book.change, shifts.let_go, key, stretch, hub.executor)
         self._orphans = orphans
         self.in_doubt = bool(orphans)
 
@@ -147,7 +165,7 @@ class Watch:
         """Hand out again what DBOS claimed and did not hand over, as after an answer that got lost."""
         strays = self._claimed() - self._hub.taken
         for key, stretch in strays & self._strays:
-            self._hub.book.change(shifts.give_back, key, stretch, stale=True)
+            self._alone("give back a run", self._hub.book.change, shifts.give_back, key, stretch, stale=True)
         self._strays = strays
 
     def _claimed(self) -> set[tuple[str, int]]:

@@ -8,6 +8,9 @@ from collections.abc import Iterator
 import pytest
 from tests.contrib.dbos.working import HOST
 
+from newel_dbos.access import access_of
+from newel_dbos.book import Book
+
 
 @pytest.fixture(scope="session")
 def database() -> Iterator[str]:
@@ -31,3 +34,12 @@ def database() -> Iterator[str]:
 def uri(database: str) -> str:
     """The URI of an engine. Tests share the tables, and have apps of their own."""
     return f"dbos://postgres@{HOST}/{database}?poll=0.1&heartbeat=3"
+
+
+@pytest.fixture
+def book(uri: str) -> Iterator[Book]:
+    """What a process of its own has of the tables, without an event loop."""
+    book = Book(access_of(uri), connections=2)
+    book.prepare()
+    yield book
+    book.close()

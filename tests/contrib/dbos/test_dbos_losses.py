@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import psycopg
@@ -18,15 +18,6 @@ from newel_dbos.access import access_of
 from newel_dbos.book import Book
 
 GHOST = "a process that is gone"
-
-
-@pytest.fixture
-def book(uri: str) -> Iterator[Book]:
-    """What a process of its own has of the tables, without an event loop."""
-    book = Book(access_of(uri), connections=2)
-    book.prepare()
-    yield book
-    book.close()
 
 
 def _execute(uri: str, statement: str, *parameters: Any) -> None:
@@ -130,6 +121,8 @@ def test_what_cannot_be_written_keeps_no_run(uri: str, book: Book, monkeypatch: 
         await worker.start()
         await engine.submit(spec_of("texts", "run-2"))
         await until(engine, "texts:run-2", RunState.ENDED)
+        kept = "SELECT count(*) FROM newel_dbos.workflow_status WHERE error LIKE '%%cannot be written%%'"
+        assert _count(uri, kept) == 0
         await worker.drain(0)
         await engine.close()
 
