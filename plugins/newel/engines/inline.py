@@ -21,6 +21,7 @@ from newel.engines.engine import (
     Work,
 )
 from newel.engines.spec import InvocationSpec, check_same, check_spec
+from newel.sessions.errors import StoreUnavailableError
 from newel_kernel import brief, seam
 
 _log = logging.getLogger(__name__)
@@ -29,6 +30,8 @@ _REMEMBERED = 1000
 #: How often a run is tried whose store is away, and the pauses before, in seconds.
 _ATTEMPTS = 6
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 10.0
+#: How long a worker that drains waits for what it has released, in seconds.
+_GRACE = 5.0
 
 
 class _Entry:
@@ -46,6 +49,8 @@ class _Entry:
         self.is_signalled = False
         #: How and why it ends before its work does: CANCELLED or FAILED; None: it does not.
         self.ending: tuple[RunState, str] | None = None
+        #: Whether its task gives its open calls their results: nothing cuts that short.
+        self.is_closing = False
         self.timers: list[asyncio.TimerHandle] = []
 
     def set(self, state: RunState, reason: str = "", outcome: Outcome | None = None) -> None:
@@ -154,7 +159,7 @@ class InlineEngine(BaseEngine):
         self._hand_out()
 
     def _signal(self, entry: _Entry) -> None:
-        if entry.record.state is RunState.PAUSED:
+        if entry.record.state is RunState.PAUSED and entry.ending is None:
             self._queue(entry, "an answer came")
         elif entry.record.state not in OVER:
             entry.is_signalled = True
@@ -170,7 +175,7 @@ class InlineEngine(BaseEngine):
             entry.timers.append(asyncio.get_running_loop().call_later(seconds, self._end, *late))
 
     def _end(self, entry: _Entry, state: RunState, reason: str) -> None:
-        if entry.record.state in OVER:
+        if entry.record.state in OVER or entry.is_closing:
             return
         entry.ending = entry.ending or (state, reason)
         if entry.task is not None:
@@ -184,17 +189,33 @@ class InlineEngine(BaseEngine):
         if worker is None or entry.record.started is None:
             self._over(entry, None)
         else:
+            entry.is_closing, entry.failures = True, 0
             self._spawn(entry, worker, self._closing(entry, worker))
 
     async def _closing(self, entry: _Entry, worker: _Worker) -> None:
-        outcome = None
         try:
-            outcome = await worker.work.close(entry.record.spec)
-        except Exception as error:  # noqa: BLE001 - a plugin boundary: the run is over all the same
-            _log.warning("calls of the run %s stay open: %s", entry.record.spec.key, type(error).__name__)
+            outcome = await self._closed(entry, worker)
+            while isinstance(outcome, float):
+                await asyncio.sleep(outcome)
+                outcome = await self._closed(entry, worker)
         finally:
             self._leave(entry, worker)
         self._over(entry, outcome)
+
+    async def _closed(self, entry: _Entry, worker: _Worker) -> Outcome | float | None:
+        """How a run was closed; how long to wait before the next attempt; None if it cannot be closed."""
+        try:
+            return await worker.work.close(entry.record.spec)
+        except PostponedError as error:
+            return float(error.seconds)
+        except StoreUnavailableError as error:  # however long it is away
+            return self._pause(entry, error)
+        except Exception as error:  # noqa: BLE001 - a plugin boundary: it is tried again
+            pause = self._pause(entry, error)
+            if entry.failures < _ATTEMPTS:
+                return pause
+            _log.warning("calls of the run %s stay open: %s", entry.record.spec.key, type(error).__name__)
+            return None
 
     def _over(self, entry: _Entry, outcome: Outcome | None) -> None:
         assert entry.ending is not None, "somebody has ended it"
@@ -202,6 +223,7 @@ class InlineEngine(BaseEngine):
         error = TIME_IS_OVER if state is RunState.FAILED else ""
         events = outcome.events if outcome is not None else 0
         entry.set(state, reason, Outcome(state=state, events=events, error=error))
+        entry.is_closing = False
         entry.stop_timers()
         self._hand_out()
 
@@ -262,17 +284,21 @@ class InlineEngine(BaseEngine):
         self._left(entry, state, reason, outcome, then)
 
     def _failed(self, entry: _Entry, error: Exception) -> tuple[RunState, str, float]:
-        entry.failures += 1
-        name = type(error).__name__
+        pause, name = self._pause(entry, error), type(error).__name__
         if entry.failures >= _ATTEMPTS:
             return RunState.FAILED, f"{entry.failures} attempts failed, the last with {name}", 0.0
-        _log.warning("the run %s is tried again: %s", entry.record.spec.key, name)
-        return RunState.QUEUED, name, min(_FIRST_PAUSE * 2**entry.failures, _LONGEST_PAUSE)
+        return RunState.QUEUED, name, pause
+
+    def _pause(self, entry: _Entry, error: Exception) -> float:
+        """How long to wait after a further failure, in seconds."""
+        entry.failures += 1
+        _log.warning("attempt %d at the run %s: %s", entry.failures, entry.record.spec.key, type(error).__name__)
+        return min(_FIRST_PAUSE * 2.0 ** min(entry.failures, _ATTEMPTS), _LONGEST_PAUSE)
 
     def _left(self, entry: _Entry, state: RunState, reason: str, outcome: Outcome | None, then: float) -> None:
         if entry.ending is not None and state is RunState.CANCELLED:
             self._over(entry, outcome)
-        elif entry.ending is not None and state not in OVER:  # its worker has left it as one that goes on
+        elif entry.ending is not None and (outcome is None or state is RunState.PAUSED):  # it did not end by itself
             self._close(entry)
         elif state is RunState.QUEUED or (state is RunState.PAUSED and entry.is_signalled):
             self._queue(entry, reason, then)
@@ -326,4 +352,6 @@ class _Worker(EngineWorker):
         for key in self.running:
             self.work.release(key)
         if self.tasks:
-            await asyncio.wait([*self.tasks.values()])
+            await asyncio.wait([*self.tasks.values()], timeout=_GRACE)
+        for key in self.running:
+            _log.warning("the run %s does not end here though it was released", key)

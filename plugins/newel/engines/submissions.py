@@ -149,7 +149,8 @@ class Submissions:
         ):
             raise SpecRefusedError(f"session_id: the run {brief(key)!r} is of another session")
         await self.engine.cancel(key)
-        if before is not None and before.state in (RunState.PAUSED, RunState.QUEUED):  # a worker closes its own
+        # A worker closes its own; whoever was told that the store is away cancels again.
+        if before is not None and before.state in (RunState.PAUSED, RunState.QUEUED, RunState.CANCELLED):
             await close_calls(self._runner, where, invocation_id)
         if isinstance(store := self._runner.session_service, WatchedSessions):
             await store.wake(**where)
@@ -190,7 +191,7 @@ class Submissions:
         """An invocation of the log, which goes on where it was left."""
         if log.beginning(spec.invocation_id) is None:
             raise SpecRefusedError(f"invocation_id: the session has no invocation {brief(spec.invocation_id)!r}")
-        return await self._again(spec)
+        return await self._again(spec, await self.engine.record(spec.key))
 
     async def _begun(self, spec: InvocationSpec, content: Content, log: Log) -> SubmittedRun:
         """A run that begins with the message, or the same run submitted before."""
@@ -222,14 +223,15 @@ class Submissions:
     async def _answered(self, spec: InvocationSpec, session: Session, turn: Turn, message: Message) -> SubmittedRun:
         """A run that waits, or one that is not this engine's; its answer is stored if it is the first.
 
-        The engine knows of the run before that, and looks at it later in any case: who answers may die meanwhile.
+        The engine knows of the run before that, and looks at it later in any case: who answers may die meanwhile. The
+        record by which the answer is taken is the only one that is read: a run that ends meanwhile is not revived.
         """
         record = await self.engine.record(spec.key)
         if record is not None and turn.answered:
             check_waits(record)
         try:
             check_first(turn.log, turn.answered)
-            run = await self._again(spec, seconds=LOOK_SECONDS)
+            run = await self._again(spec, record, seconds=LOOK_SECONDS)
             config = RunConfig(custom_metadata={**(spec.custom_metadata or {}), HANDED_OVER: True})
             await self._runner.take_in(session, message, config, FirstAnswers(self._runner.session_service))
         except AnsweredBeforeError:
@@ -239,9 +241,9 @@ class Submissions:
         await self.engine.signal(run.key)
         return run
 
-    async def _again(self, spec: InvocationSpec, *, seconds: float = 0.0) -> SubmittedRun:
+    async def _again(self, spec: InvocationSpec, known: RunRecord | None, *, seconds: float = 0.0) -> SubmittedRun:
         """The run of a spec without a message: the engine's, to be resumed now or in `seconds`, or a new one."""
-        if (known := await self.engine.record(spec.key)) is None:
+        if known is None:
             run = await self._handed_over(spec)
         elif place_of(known.spec) != place_of(spec):
             raise SpecRefusedError(f"invocation_id: the run {brief(spec.key)!r} is of another session")

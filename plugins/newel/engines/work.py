@@ -145,7 +145,7 @@ class _Run:
         """How a run is left that was ended here: released, with its calls open, or cancelled."""
         if self._is_released:
             raise PostponedError("its worker drains", 0.0)
-        await self._close_calls()
+        await close_calls(self._runner, self._where, self._spec.invocation_id)
         return Outcome(state=RunState.CANCELLED, events=await self._count())
 
     async def _in_turn(self) -> Outcome:
@@ -211,10 +211,6 @@ class _Run:
             return Outcome(state=RunState.ENDED, events=await self._count())
         waits_for = tuple(one.id for one in open_in(events) if one.invocation_id == ctx.invocation_id)
         return Outcome(state=RunState.PAUSED, events=len(events), waits_for=waits_for)
-
-    async def _close_calls(self) -> None:
-        with suppress(Exception):  # the canceller looks again: see `Submitted.cancel`
-            await close_calls(self._runner, self._where, self._spec.invocation_id)
 
     async def _count(self) -> int:
         with suppress(Exception):  # a number for people: the store may be away

@@ -42,7 +42,7 @@ class _Slow(InMemorySessionService):
         return await super().open(**where)
 
     async def append_out_of_band(self, **arguments: Any) -> Event:
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.003)
         return await super().append_out_of_band(**arguments)
 
 

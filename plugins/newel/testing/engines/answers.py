@@ -5,9 +5,17 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from newel.engines import AnsweredBeforeError, BaseEngine, RunState, SpecRefusedError, SubmittedRun
+from newel.engines import (
+    OVER,
+    AnsweredBeforeError,
+    BaseEngine,
+    RunRecord,
+    RunState,
+    SpecRefusedError,
+    SubmittedRun,
+)
 from newel.testing.engines.clerk import noted
-from newel.testing.engines.place import EnginePlace, answers, state, until_file
+from newel.testing.engines.place import EnginePlace, answers, state, until, until_file
 from newel.testing.sessions.place import refused, same
 
 
@@ -93,6 +101,38 @@ async def a_run_that_is_over_takes_no_answer(place: EnginePlace) -> None:
     same(len(await place.engine.records(app_name=place.app)), 2)
 
 
+class _Cancelled:
+    """An engine for a submitter; once it has looked at a run, somebody else cancels that, and it is over."""
+
+    def __init__(self, engine: BaseEngine) -> None:
+        self._engine = engine
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    async def record(self, key: str) -> RunRecord | None:
+        before = await self._engine.record(key)
+        await self._engine.cancel(key)
+
+        async def is_over() -> bool:
+            record = await self._engine.record(key)
+            return record is not None and record.state in OVER
+
+        await until(is_over, "a cancelled run is not over")
+        return before
+
+
+async def an_answer_does_not_revive_a_run(place: EnginePlace) -> None:
+    """It stays cancelled if that came between a submitter's look and the answer, which is refused."""
+    await place.worker()
+    file = place.file()
+    run = await place.submit(f"pay {file}")
+    (question,) = await _asked(run)
+    await refused(place.answer(run, question, runner=place.runner(engine=_Cancelled(place.engine))), SpecRefusedError)
+    record = await state(run, RunState.CANCELLED)
+    same((record.spec.attempt, noted(file), answers(await place.events(run))), (1, [], 0))
+
+
 async def _asked(run: SubmittedRun) -> tuple[str, ...]:
     """The questions for which a run waits, once it does."""
     record = await state(run, RunState.PAUSED)
@@ -107,5 +147,6 @@ ANSWER_CHECKS = {
         an_answer_acts_though_nobody_says_so,
         of_two_answers_one_is_stored,
         a_run_that_is_over_takes_no_answer,
+        an_answer_does_not_revive_a_run,
     )
 }

@@ -18,6 +18,7 @@ from newel.engines import (
 from newel.sessions import StoreUnavailableError
 from newel.testing.engines.clerk import make_file, noted
 from newel.testing.engines.place import LONGEST, EnginePlace, answers, state, until_file
+from newel.testing.engines.works import WorkOf
 from newel.testing.sessions.place import refused, same
 
 
@@ -79,11 +80,11 @@ async def a_run_waits_for_a_worker_that_fits(place: EnginePlace) -> None:
     await state(waits, RunState.ENDED)
 
 
-class _Hesitant:
+class _Hesitant(WorkOf):
     """Work that raises some errors first, or fails."""
 
     def __init__(self, work: Work, errors: Sequence[Exception | Outcome]) -> None:
-        self._work = work
+        super().__init__(work)
         self.errors = [*errors]
 
     async def __call__(self, spec: InvocationSpec, stepping: Stepping | None = None) -> Outcome:
@@ -91,13 +92,7 @@ class _Hesitant:
             if isinstance(error := self.errors.pop(), Outcome):
                 return error
             raise error
-        return await self._work(spec, stepping)
-
-    async def close(self, spec: InvocationSpec) -> Outcome:
-        return await self._work.close(spec)
-
-    def release(self, key: str) -> None:
-        self._work.release(key)
+        return await super().__call__(spec, stepping)
 
 
 async def postponed_work_is_no_attempt(place: EnginePlace) -> None:

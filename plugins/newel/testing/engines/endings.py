@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
 from newel.engines import TIME_IS_OVER, RunState
+from newel.sessions.contract import SessionStore
+from newel.sessions.errors import StoreUnavailableError
 from newel.testing.engines.clerk import NotYetError, make_file, noted
-from newel.testing.engines.place import EnginePlace, answers, open_calls, state
+from newel.testing.engines.place import LONGEST, EnginePlace, answers, open_calls, state
+from newel.testing.engines.works import SlowToClose
 from newel.testing.sessions.place import same
+from newel_kernel import Event
 
 
 async def a_queued_run_is_cancelled(place: EnginePlace) -> None:
@@ -42,6 +51,57 @@ async def a_paused_run_is_cancelled(place: EnginePlace) -> None:
     same((open_calls(events), answers(events)), (set(), 0))
     same(await place.runner().questions(user_id=run.spec.user_id, session_id=run.spec.session_id), [])
     same(noted(file), [])
+
+
+async def a_run_is_cancelled_again_while_it_closes(place: EnginePlace) -> None:
+    """It is over once it is closed: neither the second cancellation nor an answer has it go on."""
+    work = SlowToClose(place.work())
+    await place.worker(work)
+    file = place.file()
+    run = await place.submit(f"pay {file}")
+    await state(run, RunState.PAUSED)
+    await place.engine.cancel(run.key)
+    async with asyncio.timeout(LONGEST):
+        await work.closes.wait()
+    await place.engine.cancel(run.key)
+    await place.engine.signal(run.key)
+    await asyncio.sleep(0.1)  # what has to end nothing is given the time to do so
+    work.may_close.set()
+    await state(run, RunState.CANCELLED)
+    await place.engine.signal(run.key)
+    events = await place.events(run)
+    same((open_calls(events), answers(events), noted(file)), (set(), 0, []))
+    same((await run.record()).state, RunState.CANCELLED)
+
+
+class _Outage:
+    """A store that is away when it is to store the next events."""
+
+    def __init__(self, store: SessionStore, refusals: int) -> None:
+        self.left = refusals
+        for name in ("append_event", "append_out_of_band"):
+            setattr(store, name, partial(self._append, getattr(store, name)))
+
+    async def _append(self, append: Callable[..., Awaitable[Event]], *arguments: Any, **named: Any) -> Event:
+        if self.left > 0:
+            self.left -= 1
+            raise StoreUnavailableError("away")
+        return await append(*arguments, **named)
+
+
+async def a_run_is_cancelled_while_the_store_is_away(place: EnginePlace) -> None:
+    """It is over once its calls have their results: the engine tries until the store is back."""
+    await place.worker()
+    paused = await place.submit(f"pay {place.file()}")
+    await state(paused, RunState.PAUSED)
+    running, _ = await place.hanging()
+    for run in (paused, running):
+        outage = _Outage(place.store, 2)
+        await place.engine.cancel(run.key)
+        await state(run, RunState.CANCELLED)
+        events = await place.events(run)
+        same((outage.left, open_calls(events), answers(events)), (0, set(), 0))
+        same(await place.questions(run), [])
 
 
 async def an_ended_run_stays_as_it_is(place: EnginePlace) -> None:
@@ -108,6 +168,7 @@ ENDING_CHECKS = {
         a_queued_run_is_cancelled,
         a_running_run_is_cancelled,
         a_paused_run_is_cancelled,
+        a_run_is_cancelled_again_while_it_closes,
         an_ended_run_stays_as_it_is,
         a_failed_run_is_run_again_only_if_asked,
         a_run_has_only_so_long,

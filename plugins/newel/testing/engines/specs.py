@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from newel.engines import InvocationSpec, Outcome, RunState, SpecRefusedError, Stepping, SubmittedRun
+from newel.engines import InvocationSpec, Outcome, RunState, SpecRefusedError, Stepping, SubmittedRun, Work
 from newel.engines.spec import MOST_BYTES, size_of
 from newel.testing.engines.place import EnginePlace, answers, state
+from newel.testing.engines.works import WorkOf
 from newel.testing.sessions.place import refused, same
 
 _NUL = "a\0b"
@@ -18,24 +19,18 @@ async def _sibling(place: EnginePlace, run: SubmittedRun, **fields: Any) -> Subm
     return await place.runner().submit(**where, new_message="hello", **fields)
 
 
-class _FailsFirst:
+class _FailsFirst(WorkOf):
     """Work whose first attempt at a run fails."""
 
-    def __init__(self, place: EnginePlace, key: str) -> None:
-        self._work = place.work()
+    def __init__(self, work: Work, key: str) -> None:
+        super().__init__(work)
         self._key: str | None = key
 
     async def __call__(self, spec: InvocationSpec, stepping: Stepping | None = None) -> Outcome:
         if spec.key == self._key:
             self._key = None
             return Outcome(state=RunState.FAILED, error="OSError")
-        return await self._work(spec, stepping)
-
-    async def close(self, spec: InvocationSpec) -> Outcome:
-        return await self._work.close(spec)
-
-    def release(self, key: str) -> None:
-        self._work.release(key)
+        return await super().__call__(spec, stepping)
 
 
 async def the_largest_run_is_listed_and_run_again(place: EnginePlace) -> None:
@@ -44,7 +39,7 @@ async def the_largest_run_is_listed_and_run_again(place: EnginePlace) -> None:
     room = MOST_BYTES - size_of(first.spec.model_copy(update={"invocation_id": id_, "state_delta": {"x": ""}}))
     largest = await _sibling(place, first, invocation_id=id_, state_delta={"x": "x" * room})
     same(size_of(largest.spec), MOST_BYTES)
-    await place.worker(_FailsFirst(place, largest.key))
+    await place.worker(_FailsFirst(place.work(), largest.key))
     await state(largest, RunState.FAILED)
     await place.engine.retry(largest.key)
     await state(largest, RunState.QUEUED, RunState.RUNNING, RunState.ENDED)
