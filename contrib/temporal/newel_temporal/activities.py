@@ -93,17 +93,25 @@ class Runs:
 
     @activity.defn(name=known.CLOSE)
     async def close(self, data: dict[str, Any]) -> Left:
-        """Give the open calls of a run that no worker has, or that waits here for its next step, their results."""
+        """Give the open calls of a run that no worker has, or that waits here for its next step, their results.
+
+        Raises what makes another attempt worth while, as when the store is away.
+        """
         spec = InvocationSpec.model_validate(data)
         if (held := self._held.get(spec.key)) is not None and held.is_between:
             held.go_on()
             held.task.cancel()
-            task = held.task
-        else:
-            task = seam.spawn(_awaited(self._work.close(spec)))
+            await asyncio.wait((held.task,))
+        task = seam.spawn(_awaited(self._work.close(spec)))
         await asyncio.wait((task,))
-        result = _result_of(task)
-        return Left(state=str(RunState.CANCELLED), events=result.events if isinstance(result, Outcome) else 0)
+        outcome = _result_of(task)
+        if isinstance(outcome, PostponedError):
+            raise ApplicationError(
+                brief(outcome.reason), type=known.POSTPONED, next_retry_delay=timedelta(seconds=outcome.seconds)
+            )
+        if not isinstance(outcome, Outcome):
+            raise outcome
+        return Left(state=str(RunState.CANCELLED), events=outcome.events)
 
     def release(self) -> None:
         """End all runs here, for other workers to resume."""
@@ -225,6 +233,7 @@ class Runs:
     def _let_go(self, key: str) -> None:
         if (held := self._held.get(key)) is None:
             return
+        held.go_on()  # a step that comes late finds no run here
         held.is_released = True
         if held.waits:
             held.task.cancel()

@@ -35,8 +35,6 @@ from newel_temporal.records import Known, is_running, recorded
 from newel_temporal.worker import TemporalWorker
 
 _Handle = WorkflowHandle[Any, Any]
-#: How long after its deadline a run may take to have its calls closed, before Temporal ends it.
-_AFTER_DEADLINE = timedelta(minutes=2)
 #: How many bytes a fairness key has at most.
 _FAIRNESS_KEY = 64
 #: The waits for a worker that decides about a cancelled run, in seconds: 1.5 in all.
@@ -176,7 +174,7 @@ class TemporalEngine(BaseEngine):
         task = timedelta(seconds=min(10.0, max(2.0, self.address.lease)))
         if spec.seconds is None:
             return {"task_timeout": task}
-        return {"task_timeout": task, "execution_timeout": timedelta(seconds=spec.seconds) + _AFTER_DEADLINE}
+        return {"task_timeout": task, "execution_timeout": timedelta(seconds=spec.seconds) + known.AFTER_DEADLINE}
 
     async def _same(self, client: Client, spec: InvocationSpec) -> RunRecord:
         """The record of a run that was submitted before, if it was the same."""

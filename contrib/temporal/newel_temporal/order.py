@@ -7,6 +7,7 @@ another `GENERATION`.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 #: Workers of another generation have a queue of their own: no history is continued by code that it does not fit.
@@ -40,6 +41,9 @@ STEPPING = "stepping"
 #: The errors of runs that were not ended by their agents.
 DEADLINE = "TimeoutError"
 NO_WORKER = "VersionMismatch"
+
+#: How long after its deadline a run may take to have its calls closed, before Temporal ends it.
+AFTER_DEADLINE = timedelta(minutes=5)
 
 
 def closing_queue(queue: str) -> str:

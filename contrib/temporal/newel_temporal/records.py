@@ -97,12 +97,15 @@ async def recorded(client: Client, run: Known, listened: dict[str, bool]) -> Run
     if not run.is_open:
         return run.ended()
     pending = _pending(execution) if isinstance(execution, WorkflowExecutionDescription) else None
+    ending = _ending(execution) if isinstance(execution, WorkflowExecutionDescription) else ""
     if pending is None and run.left.state == RunState.PAUSED:
         waits_for = ", ".join(run.left.waits_for) or "a question"
-        return run.record(RunState.PAUSED, f"waits for an answer to {waits_for}")
+        return run.record(RunState.PAUSED, ending or f"waits for an answer to {waits_for}")
     is_between = run.left.state == known.STEPPING and (pending is None or is_step(pending))
     if is_between or (pending is not None and is_running(pending)):
-        return run.record(RunState.RUNNING, "a worker has it", pending)
+        return run.record(RunState.RUNNING, ending or "a worker has it", pending)
+    if ending:
+        return run.record(RunState.QUEUED, ending)
     nobody = await _nobody(client, run, pending, listened)
     return run.record(RunState.QUEUED, nobody or _waiting(run.left, pending), pending)
 
@@ -125,11 +128,26 @@ async def _nobody(client: Client, run: Known, pending: PendingActivityInfo | Non
 
 def _waiting(left: Left, pending: PendingActivityInfo | None) -> str:
     """Why a run waits though there are workers."""
-    if pending is not None and pending.HasField("last_failure"):
-        return f"attempt {pending.attempt} follows, as the one before failed: {pending.last_failure.message}"
+    if pending is not None and (failure := _failure(pending)):
+        return failure
     if pending is None and left.state == known.POSTPONED:
         return left.reason
     return "waits for a worker that is free" if pending is not None else "a worker decides what is next"
+
+
+def _failure(pending: PendingActivityInfo) -> str:
+    """Which attempt of an activity follows why; empty if it is the first."""
+    if not pending.HasField("last_failure"):
+        return ""
+    return f"attempt {pending.attempt} follows, as the one before failed: {pending.last_failure.message}"
+
+
+def _ending(description: WorkflowExecutionDescription) -> str:
+    """What to say of a run whose open calls are given their results, as it was cancelled or its time is over."""
+    for one in description.raw_description.pending_activities:
+        if one.activity_type.name == known.CLOSE:
+            return ": ".join(filter(None, ("its open calls get their results", _failure(one))))
+    return ""
 
 
 def _pending(description: WorkflowExecutionDescription) -> PendingActivityInfo | None:

@@ -23,7 +23,7 @@ with workflow.unsafe.imports_passed_through():
 
 #: A run has no other limit than its `seconds`; Temporal wants one.
 _ENDLESS = timedelta(days=3650)
-#: How long the open calls of a run that no worker has may take to get their results, and to find a worker for it.
+#: How long an attempt to give the open calls of a run their results may take, and how long to find a worker for it.
 _CLOSING = timedelta(seconds=10)
 _WORKER_FOR_CLOSING = timedelta(seconds=1.5)
 #: A store that is away, or workers that die, are not asked more often than this.
@@ -45,6 +45,8 @@ class Run:
         self._since = order.since if order.since is not None else info.workflow_start_time.timestamp()
         self._spec = named(order.spec, info.workflow_id)
         self._answers = 0
+        #: How many of them there were when it was handed out.
+        self._seen = 0
         self._looks = order.looks
         #: How many steps in a row have come to no result.
         self._lost = 0
@@ -74,14 +76,14 @@ class Run:
 
     async def _to_its_end(self) -> Left:
         while True:
-            answers = self._answers
+            self._seen = self._answers
             left = await self._handed_out()
             if self._cut:
                 return self._ended_early(left) if left.state in _ENDS else await self._closed(left)
             if left.state not in ("paused", known.POSTPONED):
                 return left
             self._remember(left)
-            await self._wait(left, answers)
+            await self._wait(left)
             if self._cut:
                 return await self._closed(left)
             if left.state == "paused":
@@ -89,9 +91,10 @@ class Run:
             self._continue_if_long()
 
     def _continue_if_long(self) -> None:
-        """Go on with a history of its own if this one is long."""
+        """Go on with a history of its own if this one is long; an answer of this one is looked for in that."""
         if workflow.info().is_continue_as_new_suggested():
-            workflow.continue_as_new(replace(self._order, left=self._left, since=self._since, looks=self._looks))
+            looks = self._looks if self._answers == self._seen else workflow.time()
+            workflow.continue_as_new(replace(self._order, left=self._left, since=self._since, looks=looks))
 
     # --- waiting ------------------------------------------------------------------------------------------------------
 
@@ -107,21 +110,21 @@ class Run:
         except asyncio.CancelledError:
             self._cut = "cancelled"
 
-    async def _wait(self, left: Left, answers: int) -> None:
-        """Wait for an answer that was stored since `answers`, or for the time when a postponed run is due again."""
+    async def _wait(self, left: Left) -> None:
+        """Wait for an answer that was stored since it was handed out, or for when a postponed run is due again."""
         if left.state == "paused":
-            await self._answer(answers)
+            await self._answer()
         else:
             await self._until(lambda: False, left.seconds)
 
-    async def _answer(self, answers: int) -> None:
-        while not self._cut and self._answers == answers:
+    async def _answer(self) -> None:
+        while not self._cut and self._answers == self._seen:
             looks = self._looks
             seconds = None if looks is None else looks - workflow.time()
             if seconds is not None and seconds <= 0:
                 self._looks = None
                 return
-            await self._until(lambda: self._answers > answers or self._looks != looks, seconds)  # noqa: B023
+            await self._until(lambda: self._answers > self._seen or self._looks != looks, seconds)  # noqa: B023
 
     def _remaining(self) -> float | None:
         """How many seconds it has left; None if there is no limit."""
@@ -146,9 +149,7 @@ class Run:
                 schedule_to_start_timeout=timedelta(seconds=order.misfit),
                 start_to_close_timeout=_ENDLESS,
                 heartbeat_timeout=timedelta(seconds=order.lease),
-                retry_policy=RetryPolicy(
-                    initial_interval=_FIRST_PAUSE, maximum_interval=_LONGEST_PAUSE, maximum_attempts=order.attempts
-                ),
+                retry_policy=self._retries(),
                 cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
             ),
             self._without_result,
@@ -214,7 +215,8 @@ class Run:
                 return self._given_up(cause, self._left.attempts)
             pause = min(_FIRST_PAUSE.total_seconds() * 2 ** (self._lost - 1), _LONGEST_PAUSE.total_seconds())
             await self._until(lambda: False, pause)
-        return replace(self._left, state=known.STEPPING, queue="")
+        self._left = replace(self._left, state=known.STEPPING, queue="")
+        return self._left
 
     async def _without_result(self, error: ActivityError) -> Left:
         """What is so after an activity that came to no result: nobody took it, or all its attempts failed."""
@@ -229,38 +231,62 @@ class Run:
         return self._given_up(cause, self._left.attempts + self._order.attempts)
 
     def _given_up(self, cause: BaseException | None, attempts: int) -> Left:
-        name = (cause.type if isinstance(cause, ApplicationError) else None) or type(cause).__name__
         reason = f"{self._order.attempts} attempts came to no outcome"
-        return replace(self._left, state="failed", error=name, attempts=attempts, reason=reason)
+        return replace(self._left, state="failed", error=_class_of(cause), attempts=attempts, reason=reason)
 
     async def _has_listener(self) -> bool:
-        found: bool = await workflow.execute_activity(
+        handle = workflow.start_activity(
             known.LISTENERS,
             self._order.queue,
             result_type=bool,
             start_to_close_timeout=_CLOSING,
             priority=Priority(priority_key=1),
         )
-        return found
+        await self._until(handle.done)
+        return handle.done() and handle.result()
 
     async def _closed(self, left: Left) -> Left:
-        """Have a worker give the open calls their results; without one, they get them when the run is resumed."""
-        is_between = left.state == known.STEPPING and bool(left.queue)
-        handle = workflow.start_activity(
+        """Have a worker give the open calls their results: the one that it waits at, or any."""
+        queues = [left.queue] if left.queue else []
+        reason = ""
+        for queue in [*queues, known.closing_queue(self._order.queue)]:
+            handle = self._closing(queue)
+            await self._settled(handle)
+            try:
+                return self._ended_early(self._counted(await handle))
+            except ActivityError as error:
+                reason = _without_closing(error)
+        return self._ended_early(replace(self._left, reason=reason))
+
+    def _closing(self, queue: str) -> workflow.ActivityHandle[Left]:
+        """The end of the run at a worker. If its store is away, it is tried for as long as a run would be."""
+        remaining = self._remaining()
+        # Temporal ends the whole of it some time after its deadline: it says why before that.
+        limit = None if remaining is None else max(known.AFTER_DEADLINE * 0.9 + timedelta(seconds=remaining), _CLOSING)
+        return workflow.start_activity(
             known.CLOSE,
             self._wordless(),
-            task_queue=left.queue if is_between else known.closing_queue(self._order.queue),
+            task_queue=queue,
             result_type=Left,
             schedule_to_start_timeout=_WORKER_FOR_CLOSING,
             start_to_close_timeout=_CLOSING,
-            retry_policy=RetryPolicy(maximum_attempts=3),
+            schedule_to_close_timeout=limit,
+            retry_policy=self._retries(),
             priority=Priority(priority_key=1),
         )
-        try:
-            left = self._counted(await asyncio.shield(handle))
-        except ActivityError:
-            left = replace(self._left, reason="no worker was there to give its open calls their results")
-        return self._ended_early(left)
+
+    async def _settled(self, handle: workflow.ActivityHandle[Any]) -> None:
+        """Wait for an activity, whoever cancels the run meanwhile."""
+        while not handle.done():
+            try:
+                await workflow.wait_condition(handle.done)
+            except asyncio.CancelledError:  # it is being ended
+                continue
+
+    def _retries(self) -> RetryPolicy:
+        return RetryPolicy(
+            initial_interval=_FIRST_PAUSE, maximum_interval=_LONGEST_PAUSE, maximum_attempts=self._order.attempts
+        )
 
     # --- what is known ------------------------------------------------------------------------------------------------
 
@@ -288,6 +314,19 @@ class Run:
     def _wordless(self) -> dict[str, Any]:
         """The spec without the words that the log has once they are stored."""
         return {name: value for name, value in self._spec.items() if name not in ("message", "state_delta")}
+
+
+def _without_closing(error: ActivityError) -> str:
+    """Why open calls got no results, for people; they get them when the run is resumed."""
+    cause = error.cause
+    if isinstance(cause, ActivityTimeoutError) and cause.type == TimeoutType.SCHEDULE_TO_START:
+        return "no worker was there to give its open calls their results"
+    return f"its open calls got no results ({_class_of(cause)})"
+
+
+def _class_of(cause: BaseException | None) -> str:
+    """The class of the error that an activity ended with."""
+    return (cause.type if isinstance(cause, ApplicationError) else None) or type(cause).__name__
 
 
 def named(spec: dict[str, Any], workflow_id: str) -> dict[str, Any]:

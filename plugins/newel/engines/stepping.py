@@ -67,16 +67,19 @@ class Stepping:
 
     async def stopped(self) -> None:
         """Wait until there is a next step and nothing of the last one is under way."""
-        await self._stops.wait()
-        for _ in range(_TURNS):
-            await asyncio.sleep(0)
+        while True:
+            await self._stops.wait()
+            for _ in range(_TURNS):
+                await asyncio.sleep(0)
+            if self._waiting:  # what waited may have been cancelled meanwhile
+                return
 
     def go_on(self) -> None:
-        """Begin the next step."""
-        self._under_way += len(self._waiting)
-        for future in self._waiting:
+        """Begin the next step. A call that is cancelled, and does not know it yet, takes no part."""
+        for future in [one for one in self._waiting if not one.done()]:
+            del self._waiting[future]
+            self._under_way += 1
             future.set_result(None)
-        self._waiting.clear()
         self._stops.clear()
 
     async def enter(self, call: Call) -> None:

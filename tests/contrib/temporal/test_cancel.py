@@ -6,7 +6,8 @@ import asyncio
 
 from tests.contrib.temporal.servers import BOUND, Scripted, Server, a_spec, ended, until, working
 
-from newel.engines import OVER, InvocationSpec, Outcome, RunState
+from newel.engines import OVER, InvocationSpec, Outcome, PostponedError, RunState
+from newel.sessions import StoreUnavailableError
 
 
 def test_a_run_that_no_worker_knows_of_is_cancelled_without_one(server: Server) -> None:
@@ -95,3 +96,37 @@ def test_a_run_that_ends_while_it_is_cancelled_has_ended(server: Server) -> None
 async def _endless(spec: InvocationSpec) -> Outcome:
     await asyncio.sleep(10 * BOUND)
     return ended()
+
+
+def test_open_calls_get_their_results_once_the_store_is_there_again(server: Server) -> None:
+    async def main() -> None:
+        engine, spec, attempts = server.engine(), a_spec(seconds=3600), 0
+
+        class Away(Scripted):
+            async def close(self, spec: InvocationSpec) -> Outcome:
+                nonlocal attempts
+                attempts += 1
+                if attempts < 3:
+                    raise StoreUnavailableError("words of nobody's business")
+                if attempts == 3:
+                    raise PostponedError("this worker has no app", 0.1)
+                return Outcome(state=RunState.CANCELLED, events=7)
+
+        async with working(engine, Away(_paused), spec):
+            await engine.submit(spec)
+            await until(engine, spec.key, RunState.PAUSED)
+            await engine.cancel(spec.key)
+            said = set()
+            async with asyncio.timeout(BOUND):
+                while (record := await engine.record(spec.key)) is None or record.state not in OVER:
+                    said |= {record.reason} if record is not None else set()
+                    await asyncio.sleep(0.05)
+        assert record.outcome == Outcome(state=RunState.CANCELLED, events=7)
+        assert attempts == 4
+        assert any(one.endswith("the one before failed: StoreUnavailableError") for one in said)
+
+    asyncio.run(main())
+
+
+async def _paused(spec: InvocationSpec) -> Outcome:
+    return Outcome(state=RunState.PAUSED, events=2, waits_for=("call-1",))
