@@ -116,24 +116,32 @@ class _Ear:
 
     async def _listen(self, connection: asyncpg.Connection) -> None:
         """Have the locks of all sessions that are followed, until nobody follows one; raises if it is lost."""
+        next_check = seam.monotonic() + _CHECKED
         while True:
             self._changed.clear()
-            wanted = {number % FOLLOWED_SLOTS for number in self._followed}
-            if missing := wanted - self._locked:
+            if missing := self._wanted() - self._locked:
                 await connection.fetch(_LOCK, FOLLOWED_CLASS, [*missing])
                 self._locked |= missing
                 self._wake_all(missing)  # what came before is not told
             if connection.is_closed():
                 return
-            try:
-                async with asyncio.timeout(_CHECKED):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(next_check - seam.monotonic()):
                     await self._changed.wait()
-            except TimeoutError:
+            if seam.monotonic() >= next_check:  # also when there are new followers all the time
                 if not self._followed:
                     return
-                unused = self._locked - {number % FOLLOWED_SLOTS for number in self._followed}
-                self._locked -= unused
-                await connection.fetch(_UNLOCK, FOLLOWED_CLASS, [*unused])  # also shows that the server is there
+                await self._check(connection)
+                next_check = seam.monotonic() + _CHECKED
+
+    async def _check(self, connection: asyncpg.Connection) -> None:
+        """Let go of the locks that nobody needs; that also shows whether the server is there."""
+        unused = self._locked - self._wanted()
+        self._locked -= unused
+        await connection.fetch(_UNLOCK, FOLLOWED_CLASS, [*unused])
+
+    def _wanted(self) -> set[int]:
+        return {number % FOLLOWED_SLOTS for number in self._followed}
 
     def _wake_all(self, slots: set[int]) -> None:
         for number in [*self._followed]:

@@ -14,7 +14,7 @@ from newel.sessions import DatabaseSessionService, InMemorySessionService, Sqlit
 from newel.sessions.contract import WatchedSessions
 from newel.sessions.watching import Watch, watched
 from newel_kernel import BaseSessionService, Event
-from newel_postgres import PostgresSessionService
+from newel_postgres import PostgresSessionService, listener
 from newel_redis import cached
 from newel_types import Content, Part
 
@@ -153,3 +153,24 @@ async def test_many_followers_have_one_connection_and_find_a_server_that_was_awa
             await asyncio.wait_for(watch.wait(), 10)  # they look for themselves
             assert await woken(watch, lambda: append(writer))
             assert watch._is_told()
+
+
+@in_a_loop
+async def test_locks_are_let_go_of_while_new_followers_come_all_the_time(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listener, "_CHECKED", 0.4)
+    async with PostgresSessionService(url) as store:
+        places = [{**WHERE, "session_id": f"s{number}"} for number in range(4)]
+        for where in places:
+            await store.create_session(**where)
+
+        async with store.watch(**places[0]) as watch:
+            await settled(watch)
+        async with asyncio.timeout(20), store.watch(**places[1]) as stays:
+            await settled(stays)
+            while watch._is_told():  # the lock of the first is there until it is let go of
+                for where in places[2:]:
+                    async with store.watch(**where):
+                        await asyncio.sleep(0.05)
+            assert stays._is_told()
