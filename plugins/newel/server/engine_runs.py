@@ -4,40 +4,45 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from newel.engines import OVER, BaseEngine, RunNotFoundError, RunRecord, RunState, SubmittedRun
+from newel.engines import RunRecord, SubmittedRun
 from newel.engines.endings import ending_of
 from newel.engines.following import is_left
 from newel.engines.places import place_of
 from newel.policies.failure_events import is_failure
-from newel.questions.given_answers import open_in
 from newel.runners import Runner
-from newel.runs import Run
+from newel.runs import Run, RunRefusedError
 from newel.runs.run import WINDOW
 from newel.server.following import Elsewhere, Log, listen
 from newel.server.places import Place
 from newel.sessions.contract import SessionStore
-from newel_kernel import BaseSessionService, Event, Json, Session, seam
+from newel_kernel import Event, Session, seam
 
 if TYPE_CHECKING:
     from newel.server.state import State
 
 #: How often it is looked whether a run is over of which the bus tells nothing, in seconds.
 _POLL_SECONDS = 0.3
-#: How many runs of an app are looked at for those of a session.
-_MOST_LOOKED_AT = 1000
 
 
 async def submitted(
     server: State, runner: Runner, where: Place, message: Any, invocation_id: str | None = None, **options: Any
 ) -> Run:
-    """A run that is submitted, as one of this process that follows it: to cancel it cancels the run at its worker."""
+    """A run that is submitted, as one of this process that follows it: to cancel it cancels the run at its worker.
+
+    RunRefusedError if this process takes no more runs; nothing is left submitted then.
+    """
+    runner.runs.admit()
     run, events = await submitted_events(server, runner, where, message, invocation_id, **options)
     rest = partial(stored, server, where)
-    return runner.runs.start(events, where["user_id"], where["session_id"], rest, run.invocation_id)
+    try:
+        return runner.runs.start(events, where["user_id"], where["session_id"], rest, run.invocation_id)
+    except RunRefusedError:  # others were quicker
+        await run.cancel()
+        raise
 
 
 async def submitted_events(
@@ -144,36 +149,3 @@ class EngineRun(Elsewhere):
         """What the engine says, which knows more than the log."""
         record = await self.record()
         return ending_of(record) if record is not None else await super().ending(log)
-
-
-async def cancelled(server: State, where: Place, invocation_id: str) -> Json | None:
-    """Cancel a run that other processes have; None if the engine has no such run of the session."""
-    record = await EngineRun(server, where, invocation_id).record()
-    if record is None or record.state in OVER:
-        return None
-    runner = await server.runner(where["app_name"])
-    try:
-        await runner.cancel_run(user_id=where["user_id"], session_id=where["session_id"], invocation_id=invocation_id)
-    except RunNotFoundError:
-        return None
-    return {"id": invocation_id, "invocationId": invocation_id, "status": "cancelled"}
-
-
-async def end_runs(engine: BaseEngine, store: BaseSessionService, where: Place, seconds: float) -> None:
-    """Cancel the runs of a session, which is to be deleted, and wait at most `seconds` for their ends."""
-    session = await store.open(**where)
-    events = session.events if session is not None else ()
-    latest = [f"{where['app_name']}:{one.invocation_id}" for one in (*open_in(events), *events[-1:])]
-    known = [await engine.record(key) for key in dict.fromkeys(latest)]
-    for state in (RunState.QUEUED, RunState.RUNNING):  # one that waits for its session may be in either
-        known += await engine.records(app_name=where["app_name"], state=state, most=_MOST_LOOKED_AT)
-    left = [one.spec for one in known if one is not None and one.state not in OVER]
-    keys = {spec.key for spec in left if place_of(spec) == where}
-    with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            for key in keys:
-                with suppress(RunNotFoundError):
-                    await engine.cancel(key)
-            for key in keys:
-                while (record := await engine.record(key)) is not None and record.state not in OVER:  # noqa: ASYNC110
-                    await asyncio.sleep(_POLL_SECONDS)  # the engine tells nobody

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.websockets import WebSocket
 
 from newel.claims import SessionBusyError
+from newel.engines.answers import AnsweredBeforeError
 from newel.engines.endings import RunMisfitError, RunOvertimeError
 from newel.engines.engine import SpecRefusedError
 from newel.runs import RunCancelledError, RunRefusedError
@@ -28,6 +29,7 @@ READ_ONLY = (
 #: (error, status, what is wrong); without a text, the error's own says it.
 _REFUSALS: tuple[tuple[type[Exception], int, str], ...] = (
     (UnfitNameError, 422, ""),
+    (AnsweredBeforeError, 409, ""),  # a SpecRefusedError, too
     (SpecRefusedError, 422, ""),
     (SessionNotFoundError, 404, "Session not found"),
     (AlreadyExistsError, 409, "Session already exists"),

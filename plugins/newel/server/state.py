@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from newel.server.traces import Traces
 
 #: What knows the runs of workers loads with the first.
-_end_engine_runs = deferred("newel.server.engine_runs", "end_runs")
+_end_engine_runs = deferred("newel.server.engine_sessions", "end_runs")
 #: What a client is told that asks for a run while the server is about to end.
 _DRAINING = "the server is about to end: try again"
 #: When those who are refused a run may ask again, in seconds: once others have ended, or another process serves.
@@ -144,10 +144,13 @@ class State:
         if (runner := self._runners.pop(app, None)) is not None:
             await runner.close()
 
-    def runs_of(self, app_name: str, user_id: str, session_id: str) -> list[Run]:
-        """The runs of a session that are under way in this process."""
-        runner = self._runners.get(app_name)
-        return runner.runs.of_session(user_id, session_id) if runner is not None else []
+    def runs_of(self, app_name: str, user_id: str, session_id: str | None = None) -> list[Run]:
+        """The runs of a user, or of one of their sessions, that are under way in this process."""
+        if (runner := self._runners.get(app_name)) is None:
+            return []
+        if session_id is not None:
+            return runner.runs.of_session(user_id, session_id)
+        return [run for run in runner.runs if run.user_id == user_id]
 
     def runs(self) -> list[Run]:
         """All runs that are under way in this process, whether or not anyone follows them."""

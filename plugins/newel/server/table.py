@@ -64,6 +64,11 @@ _RUNS = [
     Route(name="run", method="POST", path="/run", load=deferred("newel.server.endpoints.runs", "run")),
     Route(name="run_sse", method="POST", path="/run_sse", load=deferred("newel.server.endpoints.runs", "run_sse")),
     Route(name="list_runs", path=f"{_SESSION}/runs", load=deferred("newel.server.endpoints.runs", "list_runs")),
+    Route(
+        name="list_user_runs",
+        path="/apps/{app_name}/users/{user_id}/runs",
+        load=deferred("newel.server.endpoints.runs", "list_user_runs"),
+    ),
     Route(name="follow_run", path=f"{_RUN}/events", load=deferred("newel.server.endpoints.runs", "follow_run")),
     Route(
         name="cancel_run",

@@ -9,14 +9,16 @@ from contextlib import asynccontextmanager
 from typing import Any, ClassVar
 
 import httpx
+import pytest
 
 from newel import Agent
 from newel.engines import AgentWork, EngineWorker, InlineEngine, RunState
 from newel.runners import Runner
-from newel.server import app
+from newel.server import Options, app
 from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
 from newel.tools import FunctionTool
+from newel_compose import compose
 from newel_types import FunctionCall
 
 WHERE = {"app_name": "clerk", "user_id": "u", "session_id": "s"}
@@ -32,7 +34,7 @@ class Elsewhere(InlineEngine):
 class World:
     """A server, and a worker that has the same store and engine and an agent of its own."""
 
-    def __init__(self, *steps: Any) -> None:
+    def __init__(self, *steps: Any, busy: str = "refuse", most: int = 500) -> None:
         self.engine, self.store = Elsewhere(), InMemorySessionService()
         self.begun = asyncio.Event()
         self.gate = asyncio.Event()
@@ -40,7 +42,15 @@ class World:
         agent = Agent(name="clerk", model=ScriptedModel(steps), tools=tools)
         self.runner = Runner(app_name="clerk", agent=agent, session_service=self.store)
         served = {"clerk": Agent(name="clerk", model=ScriptedModel([]), tools=tools)}  # it is asked nothing here
-        self.app = app(agents=served, session_service=self.store, engine=self.engine)
+        settings = {"claims": {"busy": busy}}
+        composition = compose(compose("standard").distribution.model_copy(update={"settings": settings}))
+        self.app = app(
+            agents=served,
+            session_service=self.store,
+            engine=self.engine,
+            composition=composition,
+            options=Options(max_runs=most),
+        )
 
     async def pay(self) -> str:
         """Pay."""
@@ -51,6 +61,10 @@ class World:
         self.begun.set()
         await self.gate.wait()
         return "over"
+
+    def runner_elsewhere(self) -> Runner:
+        """Another process's, which submits to the same engine."""
+        return Runner(app_name="clerk", agent=self.runner.agent, session_service=self.store, engine=self.engine)
 
     async def worker(self) -> EngineWorker:
         work = AgentWork([self.runner])
@@ -212,6 +226,130 @@ def test_a_stream_begins_before_a_worker_is_there() -> None:
             assert (frame["code"], (await world.engine.records())[0].state) == (409, RunState.CANCELLED)
 
     asyncio.run(main())
+
+
+async def _begun(world: World, client: httpx.AsyncClient) -> asyncio.Task[httpx.Response]:
+    """A worker that hangs in the run of the session, and the client that waits for the answer."""
+    await world.worker()
+    first = asyncio.create_task(client.post("/run", json={**WHERE, "newMessage": _text("dig")}))
+    await world.begun.wait()
+    return first
+
+
+@pytest.mark.parametrize("busy", ["refuse", "queue", "interrupt", "steer"])
+def test_a_second_message_is_treated_as_the_settings_of_claims_say(busy: str) -> None:
+    async def main() -> None:
+        world = World([FunctionCall(name="hang", args={})], "one", "two", busy=busy)
+        body = {**WHERE, "newMessage": _text("only the garden")}
+        async with world.client() as client:
+            first = await _begun(world, client)
+            second = asyncio.create_task(client.post("/run", json=body))
+            if busy == "refuse":
+                assert (await second).status_code == (await client.post("/run_sse", json=body)).status_code == 409
+                assert len(await world.engine.records()) == 1
+            elif busy == "interrupt":
+                assert (await first).status_code == 409
+                assert (await second).status_code == 200
+            else:  # it is there, and holds up nobody
+                while not (len(await world.engine.records()) == 2 or len(await _stored(world)) > 2):
+                    await asyncio.sleep(0.01)
+            world.gate.set()
+            states = [(await first).status_code, (await second).status_code]
+            assert states == {"refuse": [200, 409], "interrupt": [409, 200]}.get(busy, [200, 200])
+            said = [event.text for event in await _stored(world) if event.text]
+            assert (
+                said
+                == {
+                    "refuse": ["dig", "one"],
+                    "queue": ["dig", "one", "only the garden", "two"],
+                    "interrupt": ["dig", "only the garden", "one"],
+                    "steer": ["dig", "only the garden", "one"],
+                }[busy]
+            )
+            assert len(await world.engine.records()) == (2 if busy in ("queue", "interrupt") else 1)
+
+    asyncio.run(main())
+
+
+def test_of_two_messages_at_once_one_is_refused_and_a_waiting_run_refuses_none() -> None:
+    async def main() -> None:
+        world = World([FunctionCall(name="pay", args={})], "good night", "thanks")
+        body = {**WHERE, "newMessage": _text("pay")}
+        async with world.client() as client:
+            both = [asyncio.create_task(client.post("/run", json=body)) for _ in range(2)]
+            while not any(one.done() for one in both):
+                await asyncio.sleep(0.01)
+            await world.worker()
+            assert sorted([(await one).status_code for one in both]) == [200, 409]
+            (waiting,) = (await client.get(RUNS)).json()
+            assert (waiting["status"], waiting["sessionId"]) == ("paused", "s")
+            assert (await client.post("/run", json={**WHERE, "newMessage": _text("bye")})).status_code == 200
+            (question,) = (await client.get("/apps/clerk/users/u/sessions/s/questions")).json()
+            path = f"/apps/clerk/users/u/sessions/s/questions/{question['id']}"
+            assert (await client.post(path, json={"answer": True, "follow": True})).status_code == 200
+            assert (await client.get(RUNS)).json() == []
+
+    asyncio.run(main())
+
+
+def test_the_runs_of_a_session_and_of_a_user_are_listed_whoever_submitted_them() -> None:
+    async def main() -> None:
+        world = World()
+        async with world.client() as client:
+            for user, session in (("u", "s"), ("u", "t"), ("v", "s")):
+                if (user, session) != ("u", "s"):
+                    await world.store.create_session(app_name="clerk", user_id=user, session_id=session)
+                await world.runner_elsewhere().submit(
+                    user_id=user, session_id=session, new_message="hi", invocation_id=f"{user}{session}"
+                )
+            (listed,) = (await client.get(RUNS)).json()
+            expected = {"id": "us", "invocationId": "us", "status": "queued", "sessionId": "s", "reason": ""}
+            assert listed == expected
+            of_user = (await client.get("/apps/clerk/users/u/runs")).json()
+            assert sorted(one["id"] for one in of_user) == ["us", "ut"]
+            assert (await client.post(f"{RUNS}/us/cancel")).json()["status"] == "cancelled"
+            assert (await client.get(RUNS)).json() == []
+            assert (await client.get("/apps/clerk/users/u/sessions/none/runs")).status_code == 404
+
+    asyncio.run(main())
+
+
+def test_a_second_answer_is_a_conflict() -> None:
+    async def main() -> None:
+        world = World([FunctionCall(name="pay", args={})], "thanks")
+        async with world.client() as client:
+            await world.worker()
+            await client.post("/run", json={**WHERE, "newMessage": _text("pay")})
+            (question,) = (await client.get("/apps/clerk/users/u/sessions/s/questions")).json()
+            response = {"id": question["id"], "name": "adk_request_confirmation", "response": {"confirmed": True}}
+            body = {**WHERE, "newMessage": {"role": "user", "parts": [{"functionResponse": response}]}}
+            answers = [await client.post("/run", json=body) for _ in range(2)]
+            assert [one.status_code for one in answers] == [200, 409]
+            assert "answered before" in answers[1].json()["detail"]
+
+    asyncio.run(main())
+
+
+def test_a_run_that_this_process_does_not_take_is_not_submitted() -> None:
+    async def main() -> None:
+        world = World("one", most=1)
+        async with world.client() as client:
+            body = {**WHERE, "newMessage": _text("hi")}
+            first = asyncio.create_task(client.post("/run", json=body))
+            while not (await client.get(RUNS)).json():
+                await asyncio.sleep(0.01)
+            await world.store.create_session(**{**WHERE, "session_id": "t"})
+            assert (await client.post("/run", json={**body, "session_id": "t"})).status_code == 429
+            assert len(await world.engine.records()) == 1
+            await world.worker()
+            assert (await first).status_code == 200
+
+    asyncio.run(main())
+
+
+async def _stored(world: World) -> list[Any]:
+    session = await world.store.get_session(**WHERE)
+    return [*session.events] if session is not None else []
 
 
 def _text(text: str) -> Any:

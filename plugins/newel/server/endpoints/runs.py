@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import aclosing, contextmanager, nullcontext, suppress
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 from starlette.requests import Request
@@ -15,7 +15,7 @@ from starlette.responses import Response
 from newel.contexts.run_config import RunConfig
 from newel.runs import Run
 from newel.server.calls import Call, endpoint
-from newel.server.endpoints.sessions import Body, opened, place
+from newel.server.endpoints.sessions import Body, opened, owner, place
 from newel.server.following import Elsewhere, ending, follow, replay
 from newel.server.metrics.process import METRICS
 from newel.server.operations.traffic import BEGAN
@@ -27,9 +27,14 @@ from newel.server.streams import EventStream
 from newel_kernel import ConfigurationError, Event, Json, PairingError, SessionNotFoundError, StreamingMode, seam
 from newel_types import Content, deferred
 
+if TYPE_CHECKING:
+    from newel.engines.engine import RunRecord
+
 #: What follows the runs of workers loads with the first.
-_submit = deferred("newel.server.engine_runs", "submitted")
-_cancelled = deferred("newel.server.engine_runs", "cancelled")
+_begun_at_worker = deferred("newel.server.engine_sessions", "begun")
+_of_session = deferred("newel.server.engine_sessions", "of_session")
+_of_user = deferred("newel.server.engine_sessions", "of_user")
+_cancelled = deferred("newel.server.engine_sessions", "cancelled")
 _engine_run = deferred("newel.server.engine_runs", "EngineRun")
 #: How long a run that begins late may be refused with a status, in seconds; later it is by a frame.
 _PATIENCE = 0.5
@@ -64,6 +69,13 @@ class RunAnswer(BaseModel):
     id: str
     invocationId: str | None
     status: str
+
+
+class ListedRun(RunAnswer):
+    """A run that is not over: `running`, or with an engine also `queued` or `paused`, and why, in words for people."""
+
+    sessionId: str
+    reason: str = ""
 
 
 class After(BaseModel):
@@ -102,13 +114,29 @@ async def run_sse(call: Call) -> Response:
     return await streamed(call, where, run, 0, starts=True)
 
 
-@endpoint(answer=list[RunAnswer])
+@endpoint(answer=list[ListedRun])
 async def list_runs(call: Call) -> object:
-    """The runs of a session that are under way in this process."""
-    runs = call.server.runs_of(**place(call))
+    """The runs of a session that are under way in this process; with an engine, those of all processes, newest first.
+
+    With an engine there are also those that wait for a worker (`queued`), or for an answer (`paused`).
+    """
+    server, where = call.server, place(call)
+    if server.engine is not None:
+        await opened(call)
+        return [_recorded(record) for record in await _of_session()(server, where)]
+    runs = server.runs_of(**where)
     if not runs:
         await opened(call)
-    return [described(run) for run in runs]
+    return [_listed(run) for run in runs]
+
+
+@endpoint(answer=list[ListedRun])
+async def list_user_runs(call: Call) -> object:
+    """The runs in all sessions of a user with an app, as in the list of a session."""
+    server, where = call.server, owner(call)
+    if server.engine is not None:
+        return [_recorded(record) for record in await _of_user()(server.engine, where)]
+    return [_listed(run) for run in server.runs_of(**where)]
 
 
 @endpoint(query=After, media_type="text/event-stream")
@@ -165,10 +193,9 @@ async def _started(call: Call, *, yields_message: bool) -> tuple[Run, Place]:
 async def at_worker(call: Call, where: Place, message: Any, invocation_id: str | None = None, **options: Any) -> Run:
     """The run of a worker, as one that is followed here; a Refusal if the message does not fit."""
     server, runner = call.server, await call.server.runner(where["app_name"])
+    options["streaming"] = call.body.streaming
     try:
-        run: Run = await _submit()(
-            server, runner, where, message, invocation_id, streaming=call.body.streaming, **options
-        )
+        run: Run = await _begun_at_worker()(server, runner, where, message, invocation_id, **options)
     except (ConfigurationError, PairingError) as error:
         raise refused(error) from error
     return run
@@ -290,3 +317,14 @@ def _read(last: str) -> tuple[str, int]:
 def described(run: Run) -> dict[str, object]:
     """What a client learns of a run."""
     return {"id": run.id, "invocationId": run.invocation_id, "status": run.status.value}
+
+
+def _listed(run: Run) -> ListedRun:
+    return ListedRun(id=run.id, invocationId=run.invocation_id, status=run.status.value, sessionId=run.session_id)
+
+
+def _recorded(record: RunRecord) -> ListedRun:
+    """A run as the engine knows it."""
+    spec, state = record.spec, str(record.state)
+    names = {"id": spec.invocation_id, "invocationId": spec.invocation_id, "sessionId": spec.session_id}
+    return ListedRun(**names, status=state, reason=record.reason)

@@ -48,6 +48,7 @@ export const ROUTES = {
   list_session_summaries: {"method": "GET", "path": "/dev/apps/{app_name}/users/{user_id}/session-summaries"},
   list_sessions: {"method": "GET", "path": "/apps/{app_name}/users/{user_id}/sessions"},
   list_user_questions: {"method": "GET", "path": "/apps/{app_name}/users/{user_id}/questions"},
+  list_user_runs: {"method": "GET", "path": "/apps/{app_name}/users/{user_id}/runs"},
   list_web_panels: {"method": "GET", "path": "/web/panels"},
   load_artifact: {"method": "GET", "path": "/apps/{app_name}/users/{user_id}/sessions/{session_id}/artifacts/{artifact_name:path}"},
   load_artifact_version: {"method": "GET", "path": "/apps/{app_name}/users/{user_id}/sessions/{session_id}/artifacts/{artifact_name:path}/versions/{version_id}"},

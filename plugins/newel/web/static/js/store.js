@@ -159,11 +159,12 @@ export async function catchUp() {
   const at = session.value;
   if (!at) return;
   const place = here();
-  const [page, active] = await Promise.all([
+  const [page, left] = await Promise.all([
     noted(get("list_events", place, { query: { after: at.events.length } })),
     noted(get("list_runs", place)),
   ]);
   if (session.value?.id !== at.id) return;
+  const active = left?.filter((/** @type {any} */ one) => one.status !== "paused");
   if (active && JSON.stringify(active) !== JSON.stringify(runs.value)) { runs.value = active; refreshSoon(); }
   if (page?.events.length) add(page.events, page.after, page.state);
   else if (page && JSON.stringify(page.state) !== JSON.stringify(at.state)) session.value = { ...session.value, state: page.state };
