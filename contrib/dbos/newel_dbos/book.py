@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -38,13 +39,23 @@ WORKFLOW = "newel.run"
 _NOBODY = "-"
 #: The least seconds after which the server ends a transaction in which nothing happens: a busy machine may pause one.
 _LEAST_IDLE = 10.0
+#: What PostgreSQL says when it, a database or a user has no connection left.
+_FULL = re.compile(r"too many (clients|connections)|connection slots are reserved")
 #: The most runs that one statement hands out.
 MOST = 500
+
+
+def served(run: str) -> str:
+    """Whether a worker is there for the queue of a run, which SQL knows by the name `run`."""
+    return "EXISTS (SELECT FROM {queues} AS q WHERE q.queue = " + run + ".queue AND q.lapses > now())"
+
+
 #: Whether it is the turn of the run `r` in its session: no other one runs, and none waits that was submitted before.
+#: One for another version, of which no worker is there, lets others pass.
 TURN = (
     "(r.session = '' OR NOT EXISTS (SELECT FROM {runs} AS o WHERE o.session = r.session AND o.state = 'running' AND "
     "o.key <> r.key) AND NOT EXISTS (SELECT FROM {runs} AS o WHERE o.session = r.session AND o.state = 'queued' AND "
-    "NOT o.cancelled AND o.number < r.number))"
+    "NOT o.cancelled AND o.number < r.number AND (o.queue = r.queue OR " + served("o") + ")))"
 )
 
 
@@ -130,7 +141,12 @@ class Book:
         if not known and not (isinstance(error, DBAPIError) and error.connection_invalidated):
             return StatementRefusedError(type(error.__cause__ or error).__name__)
         url, name = self.engine.url, type(error.__cause__ or error).__name__
+        # A connection that was refused has no SQLSTATE.
+        full = _FULL.search(str(error.__cause__)) is not None
         where = f"{url.database!r} at {url.host or 'the local socket'}{f':{url.port}' if url.port else ''}"
+        if full:
+            text = "has too many connections: try again, have fewer processes, or raise its max_connections"
+            return StoreUnavailableError(f"the engine's database {where} {text}")
         return StoreUnavailableError(
             f"the engine's database {where} cannot be reached ({name}): is the server up, and are address, user and "
             f"password right?"
@@ -166,7 +182,7 @@ class Page:
         Its session is locked before it: all that begins, ends or comes in there takes its turn.
         """
         self.lock_session_of(key)
-        rows = self.query("SELECT state, cancelled, attempts, spec FROM {runs} WHERE key = %(key)s FOR UPDATE", key=key)
+        rows = self.query("SELECT state, cancelled, started, spec FROM {runs} WHERE key = %(key)s FOR UPDATE", key=key)
         return rows[0] if rows else None
 
     def lock_session(self, session: str) -> None:

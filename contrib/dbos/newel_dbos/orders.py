@@ -16,13 +16,12 @@ from newel.engines import (
     check_same,
     spec_json,
 )
-from newel_dbos.book import TURN, Page, session_of, workflow_id
+from newel_dbos.book import TURN, Page, served, session_of, workflow_id
 from newel_dbos.specs import UnreadableSpecError, known_of, spec_of
 
-_SERVED = "EXISTS (SELECT FROM {queues} AS q WHERE q.queue = r.queue AND q.lapses > now())"
 _RECORD = (
     "SELECT key, app_name, queue, spec, state, attempts, worker, reason, outcome, cancelled, line, "
-    + _SERVED
+    + served("r")
     + " AS served, extract(epoch FROM submitted)::float8 AS submitted, extract(epoch FROM started)::float8 AS started, "
     "extract(epoch FROM ended)::float8 AS ended FROM {runs} AS r "
 )
@@ -36,7 +35,8 @@ def submit(page: Page, spec: InvocationSpec) -> RunRecord:
         "INSERT INTO {runs} (key, app_name, queue, spec, tenant, priority, deadline, session, line) SELECT key, "
         "%(app)s, %(queue)s, %(spec)s, %(tenant)s, %(priority)s, now() + %(seconds)s::float8 * interval '1 second', "
         "session, NOT " + TURN + " FROM "
-        "(SELECT %(key)s::text AS key, %(session)s::text AS session, 9223372036854775807 AS number) AS r "
+        "(SELECT %(key)s::text AS key, %(queue)s::text AS queue, %(session)s::text AS session, "
+        "9223372036854775807 AS number) AS r "
         "ON CONFLICT (key) DO NOTHING RETURNING line",
         key=spec.key,
         app=spec.app_name,
@@ -74,7 +74,7 @@ def signal(page: Page, key: str, seconds: float = 0.0) -> None:
 def cancel(page: Page, key: str) -> None:
     """See `BaseEngine.cancel`. What a worker has begun is left to a worker, which ends its open calls."""
     row = _locked(page, key)
-    if row.state == "queued" and row.attempts == 0:
+    if row.state == "queued" and row.started is None:
         rows = page.query(
             "UPDATE {runs} SET state = 'cancelled', cancelled = true, ended = now(), due = NULL, reason = 'cancelled "
             "before it began', outcome = %(outcome)s WHERE key = %(key)s RETURNING key, stretch, session",
@@ -93,7 +93,8 @@ def retry(page: Page, key: str) -> None:
     page.hand_out(
         "state IN ('failed', 'cancelled', 'misfit')",
         ", spec = %(spec)s, cancelled = false, signalled = false, looks = NULL, failures = 0, crashes = 0, "
-        "reason = '', outcome = NULL, ended = NULL, deadline = now() + %(seconds)s::float8 * interval '1 second'",
+        "closings = 0, closes = NULL, reason = '', outcome = NULL, ended = NULL, "
+        "deadline = now() + %(seconds)s::float8 * interval '1 second'",
         key=key,
         spec=spec_json(again),
         seconds=spec.seconds,

@@ -8,22 +8,26 @@ from typing import Any
 
 from newel.engines import TIME_IS_OVER, InvocationSpec, Outcome, RunState
 from newel_dbos.book import MOST, TURN, WORKFLOW_ID, Page, session_of, workflow_id
-from newel_dbos.orders import drop, give_up, written
+from newel_dbos.orders import drop, written
 from newel_dbos.specs import UnreadableSpecError, spec_of
 
 #: How often a run may take its worker with it before it counts as failed.
 _MOST_CRASHES = 10
 #: Seconds before a run whose work raised an error is handed out again: doubled each time, at most.
 _MOST_PATIENCE = 30.0
+#: How often the closing of a run's open calls is put off, at most: for about an hour, as while a store is away.
+_MOST_CLOSINGS = 120
+_LATER = "now() + %(seconds)s::float8 * interval '1 second'"
 _OWN = "stretch = %(stretch)s AND executor = %(executor)s AND state = 'running'"
 _MINE = "key = %(key)s AND " + _OWN
 _TAKEN = " RETURNING key, session, stretch, spec, cancelled, extract(epoch FROM deadline - now())::float8 AS seconds"
+_MAY_CLOSE = "(closes IS NULL OR closes <= now())"
 _ALIVE = "(SELECT executor FROM {workers})"
 #: A run `r` that a worker had which is gone.
 _LEFT = "r.state = 'running' AND r.executor NOT IN " + _ALIVE
 #: A run `r` that waits, and that nobody will hand out: DBOS's columns are documented as its "system tables".
 _FORGOTTEN = (
-    "r.state = 'queued' AND r.due IS NULL AND NOT r.cancelled AND CASE WHEN r.line THEN "
+    "r.state = 'queued' AND r.due IS NULL AND r.closes IS NULL AND NOT r.cancelled AND CASE WHEN r.line THEN "
     + TURN
     + " ELSE NOT EXISTS (SELECT FROM {workflows} AS w WHERE w.workflow_uuid = "
     + WORKFLOW_ID
@@ -127,34 +131,58 @@ def finish(page: Page, shift: Shift, outcome: Outcome, reason: str) -> None:
 
 def postpone(page: Page, shift: Shift, seconds: float, reason: str) -> None:
     """Hand a run out again later; what was begun counts as no attempt."""
-    page.query(
-        "UPDATE {runs} SET state = 'queued', attempts = attempts - 1, reason = %(reason)s, waits = now(), "
-        "due = now() + %(seconds)s::float8 * interval '1 second' WHERE " + _MINE,
-        **shift.row,
-        seconds=max(seconds, 0.0),
-        reason=_storable(reason),
-    )
+    _put_back(page, shift, reason, "attempts = attempts - 1, due = " + _LATER, seconds=max(seconds, 0.0))
 
 
 def fail(page: Page, shift: Shift, reason: str) -> None:
     """Hand out again, after a while, a run whose work raised an error that is worth another attempt."""
-    page.query(
-        "UPDATE {runs} SET state = 'queued', failures = failures + 1, reason = %(reason)s, waits = now(), "
-        "due = now() + least(power(2, least(failures, 10)), %(most)s) * interval '1 second' WHERE " + _MINE,
+    later = "least(power(2, least(failures, 10)), %(most)s) * interval '1 second'"
+    _put_back(page, shift, reason, "failures = failures + 1, due = now() + " + later, most=_MOST_PATIENCE)
+
+
+def close_later(page: Page, shift: Shift, trouble: str) -> bool:
+    """Leave a run that is cancelled or late, with calls that may be open, to `take_over`.
+
+    It is soon, or after a while if there was `trouble` with closing them; False: that was so too often.
+    """
+    seconds = "least(power(2, least(closings, 10)), %(most)s)" if trouble else "0"
+    sets = "closings = closings + 1, due = NULL, closes = now() + " + seconds + " * interval '1 second'"
+    where = " AND closings < %(tries)s"
+    return _put_back(page, shift, trouble, sets, where, most=_MOST_PATIENCE, tries=_MOST_CLOSINGS)
+
+
+def _put_back(page: Page, shift: Shift, reason: str, sets: str, where: str = "", **named: Any) -> bool:
+    """Queue a run that its worker leaves, and have another one of its session go if it is its turn now."""
+    page.lock_session(session_of(shift.spec))
+    rows = page.query(
+        "UPDATE {runs} SET state = 'queued', reason = %(reason)s, waits = now(), "
+        + sets
+        + " WHERE "
+        + _MINE
+        + where
+        + " RETURNING session",
         **shift.row,
-        reason=reason,
-        most=_MOST_PATIENCE,
+        **named,
+        reason=_storable(reason),
     )
+    for row in rows:
+        page.next_in(row.session)
+    return bool(rows)
 
 
 def release(page: Page, shift: Shift) -> None:
     """Hand out again a run that its worker gives up."""
-    page.hand_out(_OWN, ", reason = 'its worker was stopped'", **shift.row)
+    _hand_on(page, "stopped", **shift.row)
 
 
 def let_go(page: Page, key: str, stretch: int, executor: str) -> None:
     """Hand out again a run of a process in which no worker has it any more."""
-    page.hand_out(_OWN, ", reason = 'its worker was cut off'", key=key, stretch=stretch, executor=executor)
+    _hand_on(page, "cut off", key=key, stretch=stretch, executor=executor)
+
+
+def _hand_on(page: Page, how: str, **named: Any) -> None:
+    for row in page.hand_out(_OWN, f", reason = 'its worker was {how}'", **named):
+        page.next_in(row.session)
 
 
 def give_back(page: Page, key: str, stretch: int, *, stale: bool = False) -> None:
@@ -163,29 +191,31 @@ def give_back(page: Page, key: str, stretch: int, *, stale: bool = False) -> Non
 
 
 def beat(page: Page, executor: str, queues: Collection[str]) -> None:
-    """Say that a worker is there, again if others have taken it for dead meanwhile."""
-    later = "now() + %(seconds)s::float8 * interval '1 second'"
+    """Say that a worker is there for these queues, again if others have taken it for dead meanwhile."""
+    _appear(page, executor)
     page.query(
-        "INSERT INTO {workers} AS w (executor, lapses) VALUES (%(executor)s, "
-        + later
-        + ") ON CONFLICT (executor) DO UPDATE SET lapses = excluded.lapses",
-        executor=executor,
-        seconds=page.access.heartbeat,
-    )
-    page.query(
-        "INSERT INTO {queues} (queue, lapses) SELECT q, " + later + " FROM unnest(%(queues)s::text[]) AS q ORDER BY q "
+        "INSERT INTO {queues} (queue, lapses) SELECT q, " + _LATER + " FROM unnest(%(queues)s::text[]) AS q ORDER BY q "
         "ON CONFLICT (queue) DO UPDATE SET lapses = greatest({queues}.lapses, excluded.lapses)",
         queues=list(queues),
         seconds=page.access.heartbeat,
     )
-    give_up(page)
+
+
+def _appear(page: Page, executor: str) -> None:
+    page.query(
+        "INSERT INTO {workers} AS w (executor, lapses) VALUES (%(executor)s, "
+        + _LATER
+        + ") ON CONFLICT (executor) DO UPDATE SET lapses = excluded.lapses",
+        executor=executor,
+        seconds=page.access.heartbeat,
+    )
 
 
 def _be_there(page: Page, executor: str) -> None:
     """Have nobody take a worker for dead before the transaction has ended."""
     held = "SELECT executor FROM {workers} WHERE executor = %(executor)s FOR KEY SHARE"
     if not page.query(held, executor=executor):
-        beat(page, executor, ())
+        _appear(page, executor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +236,8 @@ def look(page: Page, executor: str, has: bool) -> tuple[dict[str, tuple[int, boo
         "SELECT EXISTS (SELECT FROM {workers} WHERE lapses < now()), "
         "EXISTS (SELECT FROM {runs} WHERE state = 'queued' AND due <= now()) OR "
         "EXISTS (SELECT FROM {runs} WHERE state = 'paused' AND looks <= now()), "
-        "EXISTS (SELECT FROM {runs} WHERE state IN ('queued', 'paused') AND cancelled) OR "
-        "EXISTS (SELECT FROM {runs} WHERE state IN ('queued', 'paused') AND deadline <= now()), "
+        "EXISTS (SELECT FROM {runs} WHERE state IN ('queued', 'paused') AND cancelled AND " + _MAY_CLOSE + ") OR "
+        "EXISTS (SELECT FROM {runs} WHERE state IN ('queued', 'paused') AND deadline <= now() AND " + _MAY_CLOSE + "), "
         "EXISTS (SELECT FROM {runs} AS r WHERE " + _LEFT + ")"
     )
     return {row.key: (row.stretch, row.cancelled) for row in rows}, Chores(*row)
@@ -282,7 +312,7 @@ def hand_out_due(page: Page) -> None:
 def take_over(page: Page, executor: str, worker: str, queues: Collection[str]) -> list[Shift]:
     """Take runs of these queues that are to end although no worker has them, past their place in the queue."""
     _be_there(page, executor)
-    late = "state = 'queued' AND attempts = 0 AND deadline <= now()"
+    late = "state = 'queued' AND started IS NULL AND deadline <= now()"
     rows = page.query(
         "UPDATE {runs} SET state = 'failed', ended = now(), due = NULL, outcome = %(outcome)s, "
         "reason = 'its deadline passed before it began' WHERE key IN (SELECT key FROM {runs} WHERE "
@@ -294,8 +324,8 @@ def take_over(page: Page, executor: str, worker: str, queues: Collection[str]) -
     rows = page.query(
         "UPDATE {runs} SET state = 'running', executor = %(executor)s, worker = %(worker)s, due = NULL, line = false, "
         "stretch = stretch + 1 WHERE key IN (SELECT key FROM {runs} WHERE state IN ('queued', 'paused') AND "
-        "(cancelled OR deadline <= now()) AND queue = ANY(%(queues)s::text[]) ORDER BY number LIMIT 50 "
-        "FOR UPDATE SKIP LOCKED)" + _TAKEN,
+        "(cancelled OR deadline <= now()) AND " + _MAY_CLOSE + " AND queue = ANY(%(queues)s::text[]) "
+        "ORDER BY number LIMIT 50 FOR UPDATE SKIP LOCKED)" + _TAKEN,
         executor=executor,
         worker=worker,
         queues=list(queues),

@@ -50,9 +50,12 @@ _STATEMENTS = (
     # As in the spec, whose JSON PostgreSQL does not read: it refuses a NUL in it. NULL: an earlier version's row.
     "ALTER TABLE {0}.newel_runs ADD COLUMN IF NOT EXISTS tenant text",
     "ALTER TABLE {0}.newel_runs ADD COLUMN IF NOT EXISTS priority integer",
+    # When a worker may try again to close what a cancelled or late run has open, and how often that was put off.
+    "ALTER TABLE {0}.newel_runs ADD COLUMN IF NOT EXISTS closings integer NOT NULL DEFAULT 0",
+    "ALTER TABLE {0}.newel_runs ADD COLUMN IF NOT EXISTS closes timestamptz",
 )
 #: The newest column: tables that have it are of this version.
-_NEWEST = "priority"
+_NEWEST = "closes"
 
 
 def prepare(access: Access, engine: Engine) -> None:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, ParamSpec
 
 from newel.sessions.stored import clockwork
-from newel_dbos import shifts
+from newel_dbos import orders, shifts
 from newel_dbos.book import WORKFLOW, Page, StatementRefusedError
 from newel_kernel import NewelError
 
@@ -103,6 +103,7 @@ class Watch:
         # another process the tool would block as well, and the run would go from one to the other for ever.
         if now - self._beaten > heartbeat / 3 and (held or now - self._seen < heartbeat):
             self.beat()
+            self._alone("end the runs that nobody fits", hub.book.change, orders.give_up)
             self._alone("give back what it did not begin", self._give_back_strays)
             first = hub.book.look(shifts.is_first, hub.executor)
         found, chores = hub.book.look(shifts.look, hub.executor, bool(held) or self.in_doubt)

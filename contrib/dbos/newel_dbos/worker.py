@@ -147,14 +147,8 @@ class DbosWorker(EngineWorker):
             await hub.write(shifts.finish, shift, outcome, outcome.reason)
         elif held.why is Stop.RELEASED and (outcome is None or outcome.state is RunState.CANCELLED):
             await hub.write(shifts.release, shift)
-        elif held.why is Stop.CANCELLED:
-            cancelled = outcome or Outcome(state=RunState.CANCELLED)
-            cancelled = Outcome(state=RunState.CANCELLED, events=cancelled.events)
-            await hub.write(shifts.finish, shift, cancelled, "cancelled")
-        elif held.why is Stop.LATE:
-            events = outcome.events if outcome is not None else 0
-            failed = Outcome(state=RunState.FAILED, events=events, error=TIME_IS_OVER)
-            await hub.write(shifts.finish, shift, failed, f"it took longer than {shift.spec.seconds:g} s")
+        elif held.why is Stop.CANCELLED or held.why is Stop.LATE:
+            await self._cut(hub, held, outcome, type(error).__name__ if error else "")
         elif outcome is not None:
             await hub.write(shifts.finish, shift, outcome, "")
         elif isinstance(error, PostponedError) and not self.open:  # its process has released it before the worker did
@@ -163,6 +157,21 @@ class DbosWorker(EngineWorker):
             await hub.write(shifts.postpone, shift, error.seconds, error.reason)
         else:
             await hub.write(shifts.fail, shift, type(error).__name__ if error else "CancelledError")
+
+    async def _cut(self, hub: Hub, held: Held, outcome: Outcome | None, trouble: str) -> None:
+        """Write that a run was cancelled or late; if it may have calls open, they are closed before."""
+        shift, suffix = held.shift, ""
+        if outcome is None or outcome.state is not RunState.CANCELLED:
+            if await hub.write(shifts.close_later, shift, trouble):
+                return
+            suffix = f"; its open calls could not be closed ({trouble})"
+        events = outcome.events if outcome is not None else 0
+        if held.why is Stop.CANCELLED:
+            end, reason = Outcome(state=RunState.CANCELLED, events=events), "cancelled"
+        else:
+            end = Outcome(state=RunState.FAILED, events=events, error=TIME_IS_OVER)
+            reason = f"it took longer than {shift.spec.seconds:g} s"
+        await hub.write(shifts.finish, shift, end, reason + suffix)
 
 
 async def _awaited(outcome: Awaitable[Outcome]) -> Outcome:

@@ -61,7 +61,7 @@ def test_a_nul_in_what_the_user_says_keeps_nobody_from_a_run(uri: str, book: Boo
 def test_a_row_of_an_earlier_version_keeps_its_tenant_and_priority(uri: str, book: Book) -> None:
     spec = spec_of("earlier", "run-1", tenant="t", priority=5)
     book.change(orders.submit, spec)
-    for column in ("tenant", "priority"):
+    for column in ("tenant", "priority", "closings", "closes"):
         _execute(uri, f"ALTER TABLE newel_dbos.newel_runs DROP COLUMN {column}")
     book.prepare()
     shift = book.change(shifts.begin, spec.key, 1, "anna", "anna")
