@@ -36,7 +36,7 @@ def event(draw: st.DrawFn) -> Event:
     ids = draw(st.lists(st.sampled_from(IDS), min_size=1, max_size=2, unique=True))
     if kind == "answers":
         answered = Event(invocation, content=message(ids), **where)
-        answered.custom_metadata = draw(st.sampled_from([None, {"provisional": True}]))
+        answered.custom_metadata = draw(st.sampled_from([None, {"newel.provisional": True}]))
         return answered
     calls = [Part(function_call=FunctionCall(id=one, name="tool", args={})) for one in ids]
     waiting = set(draw(st.lists(st.sampled_from(IDS), max_size=2)))

@@ -67,7 +67,7 @@ class Log:
 
         `branch`, `invocation_id` and `own` (event ids) narrow the search if they are given. A long-running call has
         begun with its event and is not counted. A stand-in for a later result (its event's `custom_metadata` says
-        ``provisional``) leaves its call open.
+        ``newel.provisional``) leaves its call open.
         """
         answered: set[str | None] = set()
         for position, event in self.backwards():
@@ -75,7 +75,7 @@ class Log:
                 continue
             if event.isolation_scope != scope or (own is not None and event.id not in own):
                 continue
-            if not (event.custom_metadata or {}).get("provisional"):
+            if not (event.custom_metadata or {}).get("newel.provisional"):
                 answered.update(response.id for response in event.get_function_responses())
             if event.author != author or branch not in (_ANY, event.branch):
                 continue

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic_core import to_json
 
 from newel.engines.engine import SpecRefusedError
+from newel.events.reserved import unreserved
 from newel_kernel import brief, seam
 from newel_types import well_formed
 
@@ -102,6 +103,10 @@ def new_spec(**fields: Any) -> InvocationSpec:
         problems = error.errors(include_url=False, include_input=False)
         texts = [f"{brief('.'.join(map(str, one['loc']))) or 'spec'}: {one['msg']}" for one in problems]
         raise SpecRefusedError("; ".join(texts)) from None
+    try:
+        unreserved(spec.custom_metadata)
+    except ValueError as error:
+        raise SpecRefusedError(f"custom_metadata: {error}") from None
     for name, value in spec:
         if isinstance(value, str) and "\0" in value:  # PostgreSQL has no such texts, and a key is a text there
             raise SpecRefusedError(f"{name}: must not contain the character NUL")

@@ -7,7 +7,7 @@ import asyncio
 from newel_kernel import Event, InvocationContext, Json, StreamingMode
 
 #: In the `custom_metadata` of a partial event without content.
-PROGRESS = "progress"
+PROGRESS = "newel.progress"
 #: A consumer that does not come for its events misses some.
 _MOST_WAITING = 32
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from newel.questions.interim_results import is_interim
+from newel.questions.provisional_results import is_provisional
 from newel.questions.question import Kind, questions_of
 from newel_kernel import Event
 from newel_types import Content
@@ -46,7 +47,7 @@ def exchanges(events: Sequence[Event]) -> list[Exchange]:
             if (answered := latest.get(response.id)) is None:
                 continue
             answered.responses.append((position, response.id))
-            provisional = bool((event.custom_metadata or {}).get("provisional"))
+            provisional = is_provisional(event)
             goes_on = response.id in asked.long_running and (event.author != "user" or is_interim(response))
             if not (provisional or goes_on or response.id in asked.waiting.values()):
                 answered.due.discard(response.id)

@@ -11,7 +11,7 @@ from newel.questions.precedence import NOT_BEGUN, unused_answers
 from newel_kernel import Epilogue, Event, FencedError, InvocationContext, hookimpl
 
 #: The metadata of an error event: it says that the run has failed, and no follower of the run gets it.
-_FAILURE = "failure"
+_FAILURE = "newel.failure"
 
 
 def is_failure(event: Event) -> bool:

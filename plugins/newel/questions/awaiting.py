@@ -5,7 +5,7 @@ from __future__ import annotations
 from newel_kernel import Event
 
 #: In the `custom_metadata` of an event of results: the ids of the calls that have asked the user for an input.
-WAITING = "waits_for_input"
+WAITING = "newel.waits_for_input"
 
 
 def awaiting(event: Event) -> list[str]:

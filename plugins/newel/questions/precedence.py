@@ -19,9 +19,9 @@ from newel_kernel import Event, InvocationContext, Key, Log
 from newel_types import Part
 
 #: In an event's `custom_metadata`: the ids of the requests whose calls ran and have no result yet.
-TAKEN_UP = "taken_up"
+TAKEN_UP = "newel.taken_up"
 #: In an event's `custom_metadata`: the ids of the events of answers whose run failed before it began what they allow.
-NOT_BEGUN = "not_begun"
+NOT_BEGUN = "newel.not_begun"
 #: In the `custom_metadata` of an answer's event: it was stored for a run that a worker resumes later.
 HANDED_OVER = "newel.handed_over"
 #: In an event's `custom_metadata`: the ids of the events of such answers that a run has made its own.

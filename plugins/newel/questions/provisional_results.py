@@ -5,7 +5,7 @@ from __future__ import annotations
 from newel_kernel import Event
 
 #: In the `custom_metadata` of an event of results.
-PROVISIONAL = "provisional"
+PROVISIONAL = "newel.provisional"
 
 
 def is_provisional(event: Event) -> bool:

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from newel.engines import InvocationSpec, SpecRefusedError, check_same, spec_json
 from newel.engines.messages import with_message
 from newel.engines.spec import MOST_BYTES, new_spec, size_of
+from newel.policies.failure_events import is_failure
+from newel_kernel import Event
 from newel_types import Content
 
 BASE: dict[str, Any] = {"app_name": "shop", "user_id": "u", "session_id": "s", "invocation_id": "e-1"}
@@ -110,6 +112,12 @@ def test_the_spec_of_a_newer_release_is_read_and_stored_again_as_it_was() -> Non
     again = InvocationSpec.model_validate_json(spec_json(spec.model_copy(update={"attempt": 2})))
     assert again.model_extra == {"colour": "red"}
     check_same(again, new_spec(**BASE))
+
+
+def test_a_client_cannot_say_what_newel_itself_notes_in_events() -> None:
+    with pytest.raises(SpecRefusedError, match=r"^custom_metadata: the key 'newel.failure' is newel's own"):
+        new_spec(**BASE, custom_metadata={"newel.failure": True})
+    assert not is_failure(Event(author="a", error_code="x", custom_metadata={"failure": True}))
 
 
 def test_a_message_that_is_an_artifact_leaves_too_little_room() -> None:

@@ -12,15 +12,25 @@ from newel import Workflow
 from newel.agents import BaseAgent, InvocationContext, LlmAgent
 from newel.apps import App, ResumabilityConfig
 from newel.artifacts import InMemoryArtifactService
-from newel.engines import AgentWork, InlineEngine, InvocationSpec, RunFailedError, RunRecord, RunState, SpecRefusedError
+from newel.engines import (
+    AgentWork,
+    InlineEngine,
+    InvocationSpec,
+    PostponedError,
+    RunFailedError,
+    RunRecord,
+    RunState,
+    SpecRefusedError,
+)
 from newel.questions.given_answers import usable
 from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
+from newel.testing.engines.place import approval
 from newel.tools import FunctionTool
 from newel_compose import compose
 from newel_kernel import ConfigurationError, Event, SessionNotFoundError
-from newel_types import FunctionCall
+from newel_types import Content, FunctionCall, Part
 
 WHERE: dict[str, Any] = {"user_id": "u", "session_id": "s"}
 
@@ -53,6 +63,41 @@ def test_a_run_is_followed_from_any_event() -> None:
             assert [number for number, _ in numbered] == [4, 5, 6]
             later = runner.follow(**WHERE, invocation_id=run.invocation_id, after=4)
             assert [event.id async for _, event in later] == [event.id for _, event in numbered[1:]]
+
+    asyncio.run(main())
+
+
+def test_a_run_waits_for_a_worker_of_the_release_that_knows_its_fields() -> None:
+    async def main() -> None:
+        async with _runner("one") as runner:
+            run = await runner.submit(**WHERE, new_message="first", invocation_id="other")
+            newer = InvocationSpec.model_validate({**dict(run.spec), "colour": "red", "invocation_id": "e-1"})
+            with pytest.raises(PostponedError, match="newer release knows its fields: colour"):
+                await AgentWork([runner])(newer)
+            assert (await AgentWork([runner]).close(newer)).state is RunState.CANCELLED
+
+    asyncio.run(main())
+
+
+def test_an_answer_to_a_run_of_a_long_name_is_refused_by_its_name() -> None:
+    async def main() -> None:
+        async with _runner(_call(), "done", resumability_config=ResumabilityConfig()) as runner:
+            session = await runner.session_service.create_session(app_name="shop", **WHERE)
+            long = "x" * 201
+            call = FunctionCall(id="c", name="wipe", args={"path": "/a"})
+            asks = FunctionCall(
+                id="q", name="adk_request_confirmation", args={"originalFunctionCall": call.model_dump()}
+            )
+            for author, part, waits in (
+                ("user", Part(text="wipe"), None),
+                ("clerk", Part(function_call=call), None),
+                ("clerk", Part(function_call=asks), {"q"}),
+            ):
+                event = Event(invocation_id=long, author=author, content=Content(parts=[part]))
+                event.long_running_tool_ids = waits
+                await runner.session_service.append_event(session, event)
+            with pytest.raises(SpecRefusedError, match=r"^invocation_id: "):
+                await runner.submit(**WHERE, new_message=approval("q"))
 
     asyncio.run(main())
 

@@ -240,3 +240,17 @@ def test_deleting_a_session_ends_what_other_processes_have_of_it() -> None:
             assert states == [RunState.CANCELLED] * 3
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("has_engine", [False, True])
+def test_no_client_says_what_newel_itself_notes_in_events(has_engine: bool) -> None:
+    async def main() -> None:
+        world = World(has_engine=has_engine)
+        async with world.client() as client:
+            for path, more in DOORS:
+                sent = body("hello", custom_metadata={"newel.failure": True}, **more)
+                answer = await client.post(path, json=sent)
+                assert answer.status_code == 422, answer.text
+                assert "newel.failure" in answer.text
+
+    asyncio.run(main())

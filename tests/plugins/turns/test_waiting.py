@@ -47,7 +47,7 @@ def calls(*ids: str, waiting: bool = True, **where: Any) -> Event:
 def results(*ids: str, author: str = "user", provisional: bool = False, **where: Any) -> Event:
     parts = [Part(function_response=FunctionResponse(id=one, name="ship", response={})) for one in ids]
     event = Event(**{"invocation_id": "e-1", **where}, author=author, content=Content(role="user", parts=parts))
-    event.custom_metadata = {"provisional": True} if provisional else None
+    event.custom_metadata = {"newel.provisional": True} if provisional else None
     return event
 
 

@@ -16,7 +16,7 @@ from newel_types import Content, FinishReason, FunctionCall, GenerateContentResp
 #: In `custom_metadata`: the finish reason in the service's own word.
 FINISH_WORD = "finish_reason"
 #: In `custom_metadata`: by a call's position among the calls, a text for the model on why its arguments are unusable.
-MALFORMED_CALLS = "malformed_calls"
+MALFORMED_CALLS = "newel.malformed_calls"
 _CUT = "the answer reached its token limit within the arguments of a call; raise max_output_tokens"
 _REFUSED = "the model refused to answer, or its answer was filtered"
 

@@ -8,11 +8,12 @@ from contextlib import aclosing, contextmanager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
 from newel.contexts.run_config import RunConfig
+from newel.events.reserved import unreserved
 from newel.runs import Run
 from newel.server.calls import Call, endpoint
 from newel.server.endpoints.sessions import Body, opened, owner, place
@@ -54,7 +55,7 @@ class RunRequest(Body):
     streaming: bool = False
     state_delta: Json | None = None
     invocation_id: str | None = None
-    custom_metadata: Json | None = None
+    custom_metadata: Annotated[Json | None, AfterValidator(unreserved)] = None
     #: What becomes of the run if its client leaves; by default as the server says.
     on_disconnect: Literal["cancel", "detach"] | None = None
 

@@ -74,7 +74,7 @@ def test_arguments_that_are_no_object_are_not_guessed(text: str) -> None:
     answer.call("c1", "weather", text)
     response = answer.response("end", REASONS)
     assert response.error_code == "MALFORMED_FUNCTION_CALL"
-    assert list(response.custom_metadata["malformed_calls"]) == ["1"]
+    assert list(response.custom_metadata["newel.malformed_calls"]) == ["1"]
     assert [part.function_call.args for part in response.content.parts] == [{}, {}]
 
 
