@@ -12,7 +12,6 @@ from newel.runs import RunCancelledError
 from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel, engine_checks
 from newel.testing.engines.clerk import make_file
-from newel.testing.engines.endings import a_run_is_cancelled_while_the_store_is_away
 from newel.testing.engines.place import EnginePlace, open_calls, state
 from newel.testing.engines.works import SlowToClose, WorkOf
 from newel_compose import compose
@@ -24,15 +23,6 @@ CHECKS = engine_checks(InlineEngine, InMemorySessionService)
 @pytest.mark.parametrize("name", CHECKS)
 def test_it_does_what_newel_needs_of_an_engine(name: str) -> None:
     CHECKS[name]()
-
-
-def test_a_run_is_cancelled_while_the_store_is_away() -> None:
-    async def main() -> None:
-        place = EnginePlace(InlineEngine, InMemorySessionService, "desk")
-        await a_run_is_cancelled_while_the_store_is_away(place)
-        await place.close()
-
-    asyncio.run(main())
 
 
 def test_a_run_that_is_cancelled_before_its_first_step_is_over() -> None:

@@ -169,6 +169,7 @@ ENDING_CHECKS = {
         a_running_run_is_cancelled,
         a_paused_run_is_cancelled,
         a_run_is_cancelled_again_while_it_closes,
+        a_run_is_cancelled_while_the_store_is_away,
         an_ended_run_stays_as_it_is,
         a_failed_run_is_run_again_only_if_asked,
         a_run_has_only_so_long,
