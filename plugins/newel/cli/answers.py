@@ -7,20 +7,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from newel.cli.conversation import Conversation
-from newel.cli.open_questions import questions_of
+from newel.cli.open_questions import questions_of, variable_of
 from newel.events.text import one_line
 from newel.flows.approvals import check_fit
 from newel.questions.confirmation import UnusableAnswerError, read_answer
 from newel.questions.question import Kind, Question
 from newel.questions.values import answer_value
 from newel_kernel import BaseTool, BaseToolset, ConfigurationError, Json
-from newel_types import Content, FunctionCall, Part, deferred
+from newel_types import Content, FunctionCall, Part
 
 _YES, _NO = ("y", "yes"), ("n", "no")
 Responses = Sequence[tuple[Question, Mapping[str, object]]]
-
-#: The room of credentials loads with the first question that asks for one.
-_variable = deferred("newel.cli.credential_answers", "variable")
 
 
 def check_answers(answers: Sequence[str], session: str | None) -> dict[str, str]:
@@ -62,7 +59,7 @@ async def answers_to(conversation: Conversation, texts: Mapping[str, str]) -> Co
 def _no_credential(question: Question, conversation: Conversation) -> str:
     return (
         f"--answer {question.id}: a credential is not taken from the command line, where the shell's history keeps "
-        f"it; answer in `{conversation.command('chat')}`, or set {_variable()(question, conversation)} and send the "
+        f"it; answer in `{conversation.command('chat')}`, or set {variable_of(question, conversation)} and send the "
         f"message again"
     )
 

@@ -72,7 +72,7 @@ class EngineRuns:
 
     def conversation(self, user: str, session: str) -> Conversation:
         """The conversation that a run is part of."""
-        return Conversation(self.runner, user, session, (self.agent,))
+        return Conversation(self.runner, user, session, (self.agent, "--user", user))
 
 
 def with_engine(

@@ -30,12 +30,19 @@ def description_of(question: Question) -> list[str]:
     return lines_of(question)
 
 
+def variable_of(question: Question, conversation: Conversation) -> str:
+    """The environment variable from which the credential of a question would be taken."""
+    name: str = _credential_variable()(question, conversation)
+    return name
+
+
 def waiting_line(question: Question, conversation: Conversation) -> str:
     """The question on one line, with its id and the command that answers it."""
     what = "; ".join(description_of(question))
     if question.kind is Kind.CREDENTIAL:
-        variable = _credential_variable()(question, conversation)
-        command = f"{conversation.command('chat')} (or set {variable} and send the message again)"
+        command = (
+            f"{conversation.command('chat')} (or set {variable_of(question, conversation)} and send the message again)"
+        )
     else:
         command = f"{conversation.command('run', '--answer', f'{question.id}={_example(question)}')}{_or(question)}"
     return f"waiting: {what} [{question.id}] - {command}"

@@ -7,11 +7,13 @@ import shlex
 
 import click
 
+from newel.cli.conversation import Conversation
 from newel.cli.engine_options import EngineRuns, engine_options, with_engine
-from newel.cli.open_questions import description_of, questions_of
+from newel.cli.open_questions import description_of, questions_of, variable_of
 from newel.cli.run import WAITING, message_text
 from newel.cli.terminal import say, show_json, to_terminal
 from newel.engines import RunFailedError, RunState, SubmittedRun
+from newel.questions.question import Kind, Question
 from newel.runs import RunCancelledError
 from newel_kernel import SessionNotFoundError, seam
 
@@ -77,11 +79,19 @@ async def _waited(runs: EngineRuns, run: SubmittedRun) -> int:
         say(answer.text)
     if (await run.record()).state is not RunState.PAUSED:
         return 0
-    questions = await questions_of(runs.conversation(run.spec.user_id, run.spec.session_id)) or ()
-    for one in (one for one in questions if one.invocation_id == run.invocation_id):
-        words = ["newel", "runs", "signal", runs.agent, run.invocation_id, "--answer", f"{one.id}=ANSWER"]
-        say(f"waiting: {'; '.join(description_of(one))} - {shlex.join(words)}", err=True)
+    conversation = runs.conversation(run.spec.user_id, run.spec.session_id)
+    for one in await questions_of(conversation) or ():
+        if one.invocation_id == run.invocation_id:
+            say(f"waiting: {'; '.join(description_of(one))} - {_way(one, run, runs.agent, conversation)}", err=True)
     return WAITING
+
+
+def _way(question: Question, run: SubmittedRun, agent: str, conversation: Conversation) -> str:
+    """What is to be done about a question: no command line takes a credential, since the shell's history keeps it."""
+    if question.kind is not Kind.CREDENTIAL:
+        return shlex.join(["newel", "runs", "signal", agent, run.invocation_id, "--answer", f"{question.id}=ANSWER"])
+    cancel = shlex.join(["newel", "runs", "cancel", agent, run.invocation_id])
+    return f"{cancel}, set {variable_of(question, conversation)} for the workers, and submit the message again"
 
 
 def _show(run: SubmittedRun) -> int:
