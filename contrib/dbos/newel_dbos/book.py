@@ -17,8 +17,8 @@ import sqlalchemy
 from dbos import DBOSClient, WorkflowSerializationFormat
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError, TimeoutError
 
-from newel.engines import InvocationSpec
-from newel.sessions import StoreUnavailableError
+from newel.engines import EngineUnavailableError, InvocationSpec
+from newel.engines.places import Place, place_of
 from newel_dbos.access import Access
 from newel_dbos.specs import known_of
 from newel_dbos.tables import prepare
@@ -93,7 +93,7 @@ class Book:
         connection.commit()
 
     async def write(self, change: Callable[Concatenate[Page, P], T], /, *arguments: P.args, **named: P.kwargs) -> T:
-        """Run `change` in a transaction; raises StoreUnavailableError if the database cannot be reached."""
+        """Run `change` in a transaction; raises EngineUnavailableError if the database cannot be reached."""
         return await self.thread(self.change, change, *arguments, **named)
 
     def change(self, change: Callable[Concatenate[Page, P], T], /, *arguments: P.args, **named: P.kwargs) -> T:
@@ -146,8 +146,8 @@ class Book:
         where = f"{url.database!r} at {url.host or 'the local socket'}{f':{url.port}' if url.port else ''}"
         if full:
             text = "has too many connections: try again, have fewer processes, or raise its max_connections"
-            return StoreUnavailableError(f"the engine's database {where} {text}")
-        return StoreUnavailableError(
+            return EngineUnavailableError(f"the engine's database {where} {text}")
+        return EngineUnavailableError(
             f"the engine's database {where} cannot be reached ({name}): is the server up, and are address, user and "
             f"password right?"
         )
@@ -268,8 +268,14 @@ def _shared_out(row: Any) -> dict[str, Any]:
 
 
 def session_of(spec: InvocationSpec) -> str:
-    """What the tables know the session of a run by: a name of any length has 64 characters."""
-    return sha256(json.dumps([spec.app_name, spec.user_id, spec.session_id]).encode()).hexdigest()
+    """What the tables know the session of a run by."""
+    return session_name(place_of(spec))
+
+
+def session_name(place: Place) -> str:
+    """What the tables know a session by: a name of any length has 64 characters."""
+    names = [place["app_name"], place["user_id"], place["session_id"]]
+    return sha256(json.dumps(names).encode()).hexdigest()
 
 
 #: `workflow_id` of a run `r`, as SQL.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from newel.engines import BaseEngine, EngineWorker, InvocationSpec, RunRecord, RunState, Work, check_spec
+from newel.engines.places import Place
 from newel_dbos import orders
 from newel_dbos.access import access_of
 from newel_dbos.book import Book
@@ -50,10 +51,15 @@ class DbosEngine(BaseEngine):
         return await (await self._opened()).write(orders.one, key)
 
     async def records(
-        self, *, app_name: str | None = None, state: RunState | None = None, most: int = 100
+        self,
+        *,
+        app_name: str | None = None,
+        state: RunState | None = None,
+        session: Place | None = None,
+        most: int = 100,
     ) -> Sequence[RunRecord]:
         """See `BaseEngine`."""
-        return await (await self._opened()).write(orders.several, app_name, state, most)
+        return await (await self._opened()).write(orders.several, app_name, state, session, most)
 
     def worker(self, work: Work, queues: Sequence[str], *, concurrency: int = 10, name: str = "") -> EngineWorker:
         """See `BaseEngine`. All workers of a process are of one engine's database, and of one event loop."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Concatenate, ParamSpec, TypeVar
 
 from dbos import DBOS, WorkflowSerializationFormat, _workflow_commands, error
 
-from newel.sessions import StoreUnavailableError
+from newel.engines import EngineUnavailableError
 from newel_dbos import shifts
 from newel_dbos.access import Access
 from newel_dbos.book import APPLICATION, VERSION, WORKFLOW, Book, Page
@@ -229,7 +229,7 @@ class Hub:
         while True:
             try:
                 return await self.book.write(change, *arguments, **named)
-            except StoreUnavailableError:
+            except EngineUnavailableError:
                 if self._watch.cut_off:
                     self._watch.in_doubt = True
                     raise

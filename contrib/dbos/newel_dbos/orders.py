@@ -16,7 +16,8 @@ from newel.engines import (
     check_same,
     spec_json,
 )
-from newel_dbos.book import TURN, Page, served, session_of, workflow_id
+from newel.engines.places import Place
+from newel_dbos.book import TURN, Page, served, session_name, session_of, workflow_id
 from newel_dbos.specs import UnreadableSpecError, known_of, spec_of
 
 _RECORD = (
@@ -108,14 +109,18 @@ def one(page: Page, key: str) -> RunRecord | None:
     return _record(rows[0]) if rows else None
 
 
-def several(page: Page, app_name: str | None, state: RunState | None, most: int) -> list[RunRecord]:
+def several(
+    page: Page, app_name: str | None, state: RunState | None, session: Place | None, most: int
+) -> list[RunRecord]:
     """See `BaseEngine.records`."""
     give_up(page)
     rows = page.query(
         _RECORD + "WHERE (%(app)s::text IS NULL OR app_name = %(app)s) AND (%(state)s::text IS NULL OR "
-        "state = %(state)s) ORDER BY number DESC LIMIT %(most)s",
+        "state = %(state)s) AND (%(session)s::text IS NULL OR session = %(session)s) ORDER BY number DESC "
+        "LIMIT %(most)s",
         app=app_name,
         state=None if state is None else state.value,
+        session=None if session is None else session_name(session),
         most=most,
     )
     return [_record(row) for row in rows]

@@ -14,7 +14,8 @@ from temporalio.client import Client
 from temporalio.converter import DataConverter
 from temporalio.service import RetryConfig, RPCError, RPCStatusCode
 
-from newel_kernel import ConfigurationError, NewelError
+from newel.engines import EngineUnavailableError
+from newel_kernel import ConfigurationError
 from newel_temporal.address import Address
 from newel_temporal.encryption import Encryption
 
@@ -42,7 +43,7 @@ _REMEDY = (
 )
 
 
-class TemporalUnavailableError(NewelError):
+class TemporalUnavailableError(EngineUnavailableError):
     """Temporal did not answer in time. What was asked for may have happened; it may be asked for again."""
 
 

@@ -25,6 +25,7 @@ from newel.engines import (
     check_same,
     check_spec,
 )
+from newel.engines.places import Place
 from newel_kernel import brief
 from newel_temporal import order as known
 from newel_temporal.address import Address
@@ -111,11 +112,16 @@ class TemporalEngine(BaseEngine):
             return await self._record(await self.client(), key)
 
     async def records(
-        self, *, app_name: str | None = None, state: RunState | None = None, most: int = 100
+        self,
+        *,
+        app_name: str | None = None,
+        state: RunState | None = None,
+        session: Place | None = None,
+        most: int = 100,
     ) -> Sequence[RunRecord]:
         """See `BaseEngine`. Their specs lack the words of people and agents, which `record` has."""
         async with bounded(self.address):
-            return await Listing(await self.client(), app_name, state, most).records()
+            return await Listing(await self.client(), app_name, state, session, most).records()
 
     def worker(self, work: Work, queues: Sequence[str], *, concurrency: int = 10, name: str = "") -> TemporalWorker:
         """See `BaseEngine`."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from temporalio.client import Client, WorkflowExecution
 
 from newel.engines import RunRecord, RunState
+from newel.engines.places import Place, place_of
 from newel_temporal import order as known
 from newel_temporal.records import Known, recorded
 
@@ -28,8 +29,11 @@ _MAY_BE = {
 class Listing:
     """A question for the newest `most` runs."""
 
-    def __init__(self, client: Client, app_name: str | None, state: RunState | None, most: int) -> None:
+    def __init__(
+        self, client: Client, app_name: str | None, state: RunState | None, session: Place | None, most: int
+    ) -> None:
         self._client = client
+        self._session = session
         self._app_name = app_name
         self._state = state
         self._most = most
@@ -76,6 +80,8 @@ class Listing:
     async def _record(self, execution: WorkflowExecution) -> RunRecord | None:
         run = Known.of(execution, await execution.memo())
         if self._app_name not in (None, run.spec.app_name):
+            return None
+        if self._session not in (None, place_of(run.spec)):  # Temporal keeps no list by session: the memo says it
             return None
         if run.is_open and run.left.state != RunState.PAUSED:
             handle = self._client.get_workflow_handle(execution.id, run_id=execution.run_id)

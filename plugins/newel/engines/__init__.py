@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from newel.engines.engine import OVER as OVER
     from newel.engines.engine import TIME_IS_OVER as TIME_IS_OVER
     from newel.engines.engine import BaseEngine as BaseEngine
+    from newel.engines.engine import EngineUnavailableError as EngineUnavailableError
     from newel.engines.engine import EngineWorker as EngineWorker
     from newel.engines.engine import Outcome as Outcome
     from newel.engines.engine import PostponedError as PostponedError
@@ -39,6 +40,7 @@ _WHERE = {
     "AnsweredBeforeError": "newel.engines.answers",
     "BaseEngine": "newel.engines.engine",
     "EngineBackend": "newel.engines.kinds",
+    "EngineUnavailableError": "newel.engines.engine",
     "EngineWorker": "newel.engines.engine",
     "InlineEngine": "newel.engines.inline",
     "InvocationSpec": "newel.engines.spec",

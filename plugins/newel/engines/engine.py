@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 from newel_kernel import NewelError
 
 if TYPE_CHECKING:
+    from newel.engines.places import Place
     from newel.engines.spec import InvocationSpec
     from newel.engines.stepping import Stepping
 
@@ -88,6 +89,15 @@ class PostponedError(NewelError):
 
 class SpecRefusedError(NewelError):
     """A spec that no engine takes: the text names the field."""
+
+
+class EngineUnavailableError(NewelError):
+    """The engine did not answer in time. What was asked for may have happened; it may be asked for again."""
+
+    def __init__(self, message: str, *, retry_after: float = 1.0) -> None:
+        super().__init__(message)
+        #: After how many seconds it is worth trying again.
+        self.retry_after = retry_after
 
 
 class RunNotFoundError(NewelError):
@@ -175,9 +185,14 @@ class BaseEngine(ABC):
 
     @abstractmethod
     async def records(
-        self, *, app_name: str | None = None, state: RunState | None = None, most: int = 100
+        self,
+        *,
+        app_name: str | None = None,
+        state: RunState | None = None,
+        session: Place | None = None,
+        most: int = 100,
     ) -> Sequence[RunRecord]:
-        """The runs, the newest first."""
+        """The runs, the newest first: of an app, in a state, of one session."""
 
     @abstractmethod
     def worker(self, work: Work, queues: Sequence[str], *, concurrency: int = 10, name: str = "") -> EngineWorker:

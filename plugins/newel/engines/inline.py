@@ -20,6 +20,7 @@ from newel.engines.engine import (
     RunState,
     Work,
 )
+from newel.engines.places import Place, place_of
 from newel.engines.spec import InvocationSpec, check_same, check_spec
 from newel.sessions.errors import StoreUnavailableError
 from newel_kernel import brief, seam
@@ -118,12 +119,17 @@ class InlineEngine(BaseEngine):
         return entry.record if entry is not None else None
 
     async def records(
-        self, *, app_name: str | None = None, state: RunState | None = None, most: int = 100
+        self,
+        *,
+        app_name: str | None = None,
+        state: RunState | None = None,
+        session: Place | None = None,
+        most: int = 100,
     ) -> Sequence[RunRecord]:
         """The runs, the newest first."""
         records = [entry.record for entry in reversed(self._runs.values())]
         fit = [one for one in records if app_name in (None, one.spec.app_name) and state in (None, one.state)]
-        return fit[:most]
+        return [one for one in fit if session is None or place_of(one.spec) == session][:most]
 
     def worker(self, work: Work, queues: Sequence[str], *, concurrency: int = 10, name: str = "") -> EngineWorker:
         """A worker of this process."""

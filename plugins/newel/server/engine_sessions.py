@@ -24,7 +24,7 @@ from newel_types import Content
 if TYPE_CHECKING:
     from newel.server.state import State
 
-#: How many runs of an app are looked at for those of a session.
+#: How many runs of a session are looked at, or of an app for those of a user, in each state.
 _MOST_LOOKED_AT = 1000
 #: A session -> held while it is looked whether a message may begin a run there.
 _TURNS: Key[WeakValueDictionary[tuple[str, ...], asyncio.Lock]] = Key("server.engine_turns", WeakValueDictionary)
@@ -109,7 +109,7 @@ async def _left(engine: BaseEngine, store: BaseSessionService, where: Place, *id
     events = session.events if session is not None else ()
     keys = [f"{app}:{id_}" for id_ in (*ids, *(one.invocation_id for one in (*open_in(events), *events[-1:])))]
     for state in (RunState.QUEUED, RunState.RUNNING):  # one that waits for its session may be in either
-        records = await engine.records(app_name=app, state=state, most=_MOST_LOOKED_AT)
-        keys += [one.spec.key for one in records if place_of(one.spec) == where]
+        records = await engine.records(app_name=app, state=state, session=where, most=_MOST_LOOKED_AT)
+        keys += [one.spec.key for one in records]
     known = [await engine.record(key) for key in dict.fromkeys(keys)]  # a list may be of before
     return [one for one in known if one is not None and one.state not in OVER and place_of(one.spec) == where]

@@ -15,7 +15,7 @@ from starlette.websockets import WebSocket
 from newel.claims import SessionBusyError
 from newel.engines.answers import AnsweredBeforeError
 from newel.engines.endings import RunMisfitError, RunOvertimeError
-from newel.engines.engine import SpecRefusedError
+from newel.engines.engine import EngineUnavailableError, SpecRefusedError
 from newel.runs import RunCancelledError, RunRefusedError
 from newel.sessions.errors import StoreUnavailableError, UnfitNameError
 from newel_kernel import AlreadyExistsError, SessionNotFoundError, StaleSessionError, seam
@@ -76,8 +76,9 @@ def refusal_of(error: Exception) -> Refusal | None:
         return error
     if isinstance(error, RunRefusedError):
         return Refusal(429 if error.is_full else 503, str(error), {"retry-after": str(error.retry_after)})
-    if isinstance(error, StoreUnavailableError):
-        return Refusal(503, "The sessions cannot be reached: try again", {"retry-after": str(ceil(error.retry_after))})
+    if isinstance(error, (StoreUnavailableError, EngineUnavailableError)):
+        what = "The sessions" if isinstance(error, StoreUnavailableError) else "The engine of the runs"
+        return Refusal(503, f"{what} cannot be reached: try again", {"retry-after": str(ceil(error.retry_after))})
     for kind, status, text in _REFUSALS:
         if isinstance(error, kind):
             return Refusal(status, text or str(error))

@@ -14,9 +14,8 @@ import pytest
 from dbos import _dbos, _workflow_commands
 from tests.contrib.dbos.working import HOST, PATIENCE, Working, spec_of, until
 
-from newel.engines import EngineWorker, RunState, SpecRefusedError, queue_name
+from newel.engines import EngineUnavailableError, EngineWorker, RunState, SpecRefusedError, queue_name
 from newel.engines.kinds import EngineBackend
-from newel.sessions import StoreUnavailableError
 from newel_compose import compose
 from newel_dbos import DbosEngine, plugin
 from newel_dbos.access import access_of
@@ -382,7 +381,7 @@ def test_a_database_that_does_not_exist_is_not_made(uri: str) -> None:
 def test_a_database_that_is_away_is_named_without_its_address(uri: str) -> None:
     async def main() -> None:
         engine = DbosEngine("dbos://postgres:secret@127.0.0.1:9/none?connect_timeout=2")
-        with pytest.raises(StoreUnavailableError) as caught:
+        with pytest.raises(EngineUnavailableError) as caught:
             await engine.submit(spec_of("away", "run-1"))
         assert "secret" not in str(caught.value)
         await engine.close()

@@ -8,8 +8,7 @@ from contextlib import suppress
 import psycopg
 from tests.contrib.dbos.working import HOST, Working, spec_of, until
 
-from newel.engines import RunState, queue_name
-from newel.sessions import StoreUnavailableError
+from newel.engines import EngineUnavailableError, RunState, queue_name
 from newel_dbos import DbosEngine
 
 
@@ -35,7 +34,7 @@ def test_workers_go_on_once_the_database_is_there_again(database: str, uri: str)
             while True:
                 try:
                     await engine.submit(spec_of("away", "run-3"))
-                except StoreUnavailableError:
+                except EngineUnavailableError:
                     break
             while "away:waits-2" in work.now:  # cut off for as long as its heartbeat may be missing
                 await asyncio.sleep(0.05)

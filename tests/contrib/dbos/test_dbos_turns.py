@@ -10,8 +10,7 @@ import psycopg
 import pytest
 from tests.contrib.dbos.working import HOST, PATIENCE, spec_of
 
-from newel.engines import Outcome, RunState, queue_name
-from newel.sessions import StoreUnavailableError
+from newel.engines import EngineUnavailableError, Outcome, RunState, queue_name
 from newel_dbos import orders, shifts
 from newel_dbos.access import access_of
 from newel_dbos.book import Book
@@ -84,7 +83,7 @@ def test_a_database_without_a_connection_left_is_told_so(uri: str) -> None:
         server.execute(f"CREATE ROLE {role} LOGIN CONNECTION LIMIT 0")  # type: ignore[arg-type]
         try:
             book = Book(access_of(uri.replace("postgres@", f"{role}@")), connections=1)
-            with pytest.raises(StoreUnavailableError, match="too many connections: try again"):
+            with pytest.raises(EngineUnavailableError, match="too many connections: try again"):
                 book.prepare()
             book.close()
         finally:

@@ -12,7 +12,8 @@ import httpx
 import pytest
 
 from newel import Agent
-from newel.engines import AgentWork, EngineWorker, InlineEngine, RunState
+from newel.engines import AgentWork, EngineUnavailableError, EngineWorker, InlineEngine, RunState
+from newel.engines.places import place_of
 from newel.runners import Runner
 from newel.server import Options, app
 from newel.sessions import InMemorySessionService
@@ -155,6 +156,52 @@ def test_a_queued_run_is_followed_and_a_run_elsewhere_is_cancelled() -> None:
             assert "cancelled" in json.dumps(frames[-1][1])
             assert (await submitted.record()).state is RunState.CANCELLED
             assert (await client.post(f"{path}/cancel")).status_code == 409
+
+    asyncio.run(main())
+
+
+def test_an_engine_that_is_away_is_named_and_no_session_is_deleted_without_its_runs() -> None:
+    async def main() -> None:
+        world = World()
+
+        async def away(*_: Any, **__: Any) -> Any:
+            raise EngineUnavailableError("engine.internal:7233 did not answer", retry_after=2.5)
+
+        async with world.client() as client:
+            world.engine.submit = away  # type: ignore[method-assign]
+            world.engine.records = away  # type: ignore[method-assign]
+            session = "/apps/clerk/users/u/sessions/s"
+            for answer in (
+                await client.post("/run", json={**WHERE, "new_message": _text("hi")}),
+                await client.delete(session),
+            ):
+                detail = {"detail": "The engine of the runs cannot be reached: try again"}
+                assert (answer.status_code, answer.json()) == (503, detail)
+                assert answer.headers["retry-after"] == "3"
+            assert (await client.get(session)).status_code == 200
+
+    asyncio.run(main())
+
+
+def test_a_deleted_session_ends_its_own_runs_and_asks_for_no_others() -> None:
+    async def main() -> None:
+        world, asked = World("hi", "hi"), list[Any]()
+        records = world.engine.records
+
+        async def noted(**which: Any) -> Any:
+            found = await records(**which)
+            asked.extend(place_of(one.spec) for one in found)
+            return found
+
+        async with world.client() as client:
+            world.engine.records = noted  # type: ignore[method-assign,assignment]
+            await world.store.create_session(**{**WHERE, "session_id": "other"})
+            runner = await world.app.state.runner("clerk")
+            own = await runner.submit(user_id="u", session_id="s", new_message="hi")
+            other = await runner.submit(user_id="u", session_id="other", new_message="hi")
+            assert (await client.delete("/apps/clerk/users/u/sessions/s")).status_code == 200
+            assert asked == [WHERE]
+            assert ((await own.record()).state, (await other.record()).state) == (RunState.CANCELLED, RunState.QUEUED)
 
     asyncio.run(main())
 

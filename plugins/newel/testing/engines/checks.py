@@ -15,6 +15,7 @@ from newel.engines import (
     Stepping,
     Work,
 )
+from newel.engines.places import place_of
 from newel.sessions import StoreUnavailableError
 from newel.testing.engines.clerk import make_file, noted
 from newel.testing.engines.place import LONGEST, EnginePlace, answers, state, until_file
@@ -195,6 +196,12 @@ async def runs_are_listed(place: EnginePlace) -> None:
         listed = await place.engine.records(app_name=place.app, state=wanted)
         same([(one.spec.key, one.state) for one in listed], [(key, wanted)])
     same(list(await place.engine.records(app_name=f"{place.app}-other")), [])
+    session = place_of(queued.spec)
+    own = [one.spec.key for one in (queued, runs[1], runs[0]) if place_of(one.spec) == session]
+    same([one.spec.key for one in await place.engine.records(session=session)], own)
+    found = await place.engine.records(app_name=place.app, state=RunState.QUEUED, session=session)
+    same([one.spec.key for one in found], [queued.key])
+    same(list(await place.engine.records(session={**session, "user_id": "somebody else"})), [])
 
 
 CHECKS = {
