@@ -47,6 +47,17 @@ def check_first(log: Log, ids: Collection[str | None]) -> None:
             )
 
 
+def check_open(log: Log, ids: Collection[str | None]) -> None:
+    """Raise SpecRefusedError for a credential: it would be read in the log, and no worker would take it."""
+    for id_ in ids:
+        if (place := find_question(log, id_)) is not None and place[1].kind is Kind.CREDENTIAL:
+            raise SpecRefusedError(
+                f"message: it answers the question {brief(str(id_))!r} with a credential, which a submitted run "
+                f"takes from its workers' environment alone; nothing is stored. Cancel it, set the credential's "
+                f"variable for the workers, and submit the message again"
+            )
+
+
 def check_waits(record: RunRecord) -> None:
     """Raise SpecRefusedError if the run is over, which takes no answer."""
     if record.state in OVER:

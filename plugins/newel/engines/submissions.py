@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from typing import Any, TypedDict
 
-from newel.engines.answers import LOOK_SECONDS, AnsweredBeforeError, FirstAnswers, check_first, check_waits
+from newel.engines.answers import LOOK_SECONDS, AnsweredBeforeError, FirstAnswers, check_first, check_open, check_waits
 from newel.engines.closing import close_calls
 from newel.engines.endings import RunFailedError, ending_of
 from newel.engines.engine import OVER, BaseEngine, EngineWorker, RunRecord, RunState, SpecRefusedError
@@ -128,6 +128,7 @@ class Submissions:
         turn = log.turn(content)
         if turn.answered:
             check_answers(turn)
+            check_open(log, turn.answered)
         if (waiting := continued(self._runner.agent, turn, True)) is not None:
             message = Message(content, None, spec.state_delta, mode=Entry())
             goes_on = spec.model_copy(update={"invocation_id": waiting, "state_delta": None})
