@@ -44,7 +44,9 @@ def test_a_credential_is_asked_for_where_it_is_taken(
             assert "--answer" not in said
             command = "newel runs cancel shop r, set NEWEL_CREDENTIAL_WEATHER for the workers, and submit"
             assert command in said
-            (question,) = await questions_of(runs.conversation("ann", "s")) or ()
+            questions = await questions_of(runs.conversation("ann", "s"))
+            assert questions is not None
+            (question,) = questions
             message = message_of([(question, {"exchangedAuthCredential": {"authType": "apiKey", "apiKey": "hunter2"}})])
             with pytest.raises(SpecRefusedError, match="with a credential"):
                 await runner.submit(user_id="ann", session_id="s", new_message=message)
