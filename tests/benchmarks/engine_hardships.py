@@ -262,7 +262,7 @@ async def away(place: Place, client: Client) -> list[InvocationSpec]:
         except Exception as error:
             refused[f"{type(error).__name__}: {error}"[:160]] += 1
     print("  submitted meanwhile:", dict(refused))
-    print("  runs list:", (await asyncio.to_thread(place.command, "list", "shop"))[-300:].strip())
+    print("  runs list:", (await asyncio.to_thread(place.command, "list", "shop_agent:app"))[-300:].strip())
     await asyncio.sleep(max(0.0, ends - time.monotonic()))
     await asyncio.to_thread(place.cluster.start)
     began = time.monotonic()
