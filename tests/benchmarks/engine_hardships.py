@@ -347,7 +347,7 @@ def engine_of(kind: str, folder: Path, database: str, cluster: Cluster) -> Itera
     server = Server(path, folder)
     server.start()
     try:
-        yield server.uri(lease=5)
+        yield server.uri(lease=5, patience=60)
     finally:
         server.stop()
 

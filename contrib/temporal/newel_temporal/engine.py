@@ -36,6 +36,8 @@ from newel_temporal.records import Known, is_running, recorded
 from newel_temporal.worker import TemporalWorker
 
 _Handle = WorkflowHandle[Any, Any]
+#: How many submissions of a process are under way at once: more only wait in the server, and for longer than they may.
+_AT_ONCE = 50
 #: How many bytes a fairness key has at most.
 _FAIRNESS_KEY = 64
 #: The waits for a worker that decides about a cancelled run, in seconds: 1.5 in all.
@@ -53,6 +55,7 @@ class TemporalEngine(BaseEngine):
         self.address = address or Address()
         self._given = client
         self._clients: PerLoop[_Connecting] = PerLoop(lambda: _Connecting(self.address))
+        self._turns: PerLoop[asyncio.Semaphore] = PerLoop(lambda: asyncio.Semaphore(_AT_ONCE))
 
     async def client(self) -> Client:
         """The client of Temporal's SDK for the running event loop."""
@@ -61,7 +64,7 @@ class TemporalEngine(BaseEngine):
     async def submit(self, spec: InvocationSpec) -> RunRecord:
         """See `BaseEngine`."""
         check_spec(spec)
-        async with bounded(self.address):
+        async with self._turns.get(), bounded(self.address):
             client = await self.client()
             try:
                 handle = await self._start(client, spec, Left(state="queued"), WorkflowIDReusePolicy.REJECT_DUPLICATE)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from typing import NoReturn, cast
 
 import pytest
+from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 from tests.contrib.temporal.servers import a_spec
 
@@ -74,3 +76,25 @@ def test_a_call_whose_time_is_over_says_that_temporal_did_not_answer() -> None:
 
     with pytest.raises(TemporalUnavailableError, match=r"did not answer within 10 s; check"):
         asyncio.run(main())
+
+
+def test_many_submissions_at_once_take_turns() -> None:
+    """So that one which waits for others is not taken for a server that does not answer."""
+    now: list[int] = []
+    most: list[int] = []
+
+    class Counting(TemporalEngine):
+        async def _start(self, *_: object) -> NoReturn:
+            now.append(1)
+            most.append(len(now))
+            await asyncio.sleep(0)
+            now.pop()
+            raise TemporalUnavailableError("away")
+
+    async def main() -> list[object]:
+        engine = Counting(client=cast("Client", object()))
+        submissions = [engine.submit(a_spec(invocation_id=f"e-{number}")) for number in range(200)]
+        return await asyncio.gather(*submissions, return_exceptions=True)
+
+    assert all(isinstance(one, TemporalUnavailableError) for one in asyncio.run(main()))
+    assert max(most) == 50
