@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from newel_types import lazy_exports
 
 if TYPE_CHECKING:
+    from newel.auth.answers import hand_over_answers as hand_over_answers
     from newel.auth.answers import seal_answers as seal_answers
     from newel.auth.answers import take_answers as take_answers
     from newel.auth.auth_handler import AuthHandler as AuthHandler
@@ -64,6 +65,7 @@ _WHERE = {
     "request_event_now": "newel.auth.credential_requests",
     "resolve_toolsets": "newel.auth.toolsets",
     "run_again": "newel.auth.credential_requests",
+    "hand_over_answers": "newel.auth.answers",
     "seal_answers": "newel.auth.answers",
     "take_answers": "newel.auth.answers",
 }

@@ -17,11 +17,11 @@ from newel.auth.secrecy import note
 from newel.auth.settings import settings_of
 from newel.auth.stash_keys import ANSWERS, FAILURES, STORED, UNEXCHANGED
 from newel.auth.token_endpoint import policy_of
-from newel.contexts.stash_keys import CREDENTIALS
+from newel.contexts.stash_keys import AMID, CREDENTIALS
 from newel.questions.names import CREDENTIAL_CALL
 from newel.questions.precedence import first_answer, is_acted_on
 from newel.questions.question import Kind, Question, find_questions
-from newel_kernel import ConfigurationError, FeatureUnavailableError, InvocationContext, Json, Log, response_ids
+from newel_kernel import ConfigurationError, FeatureUnavailableError, InvocationContext, Json, Log, response_ids, seam
 from newel_types import (
     APIKey,
     AuthConfig,
@@ -40,6 +40,9 @@ from newel_types import (
 #: The prefix of the function_call_id in a toolset's request; no call waits for that request.
 TOOLSET = "_adk_toolset_auth_"
 
+#: The field of a sealed answer that names the place where its credential is kept for the run.
+_KEPT = "kept"
+
 logger = logging.getLogger(__name__)
 
 
@@ -52,6 +55,23 @@ def seal_answers(ctx: InvocationContext, content: Content) -> Content:
         id_: arguments_of(question) for id_, (_, question) in _requests(ctx, set(response_ids(content))).items()
     }
     return Content(role=content.role, parts=[_sealed(ctx, part, requests) for part in content.parts or ()])
+
+
+async def hand_over_answers(ctx: InvocationContext) -> None:
+    """Keep the answers that `seal_answers` took out of a message for the run that asked, which is another one."""
+    content, answers = ctx.user_content, ctx.stash[ANSWERS]
+    requests = _requests(ctx, set(answers))
+    for part in (content.parts or ()) if content is not None else ():
+        response = part.function_response
+        if response is not None and response.id in requests and (place := _place(response)) is not None:
+            request = arguments_of(requests[response.id][1])
+            await pending.keep_answer(ctx, place, request.auth_config, answers[response.id])
+
+
+def _place(response: FunctionResponse) -> str | None:
+    """Where the credential of a sealed answer is kept: each answer has its own place, for the first one counts."""
+    name = (response.response or {}).get(_KEPT)
+    return None if name is None else f"{response.id}#{name}"
 
 
 def arguments_of(question: Question) -> AuthToolArguments:
@@ -74,6 +94,8 @@ def _sealed(ctx: InvocationContext, part: Part, requests: Mapping[str, AuthToolA
             ctx.stash[ANSWERS][response.id] = answer
             note(ctx, answer)
             sealed["exchangedAuthCredential"] = {"authType": answer.auth_type.value}
+            if AMID in ctx.stash:
+                sealed[_KEPT] = seam.random_uuid()
     return Part(function_response=FunctionResponse(id=response.id, name=CREDENTIAL_CALL, response=sealed))
 
 
@@ -110,7 +132,7 @@ def _is_sealed(value: object) -> bool:
     if not isinstance(value, Mapping) or "credentialKey" not in value:
         return False
     sealed = value.get("exchangedAuthCredential", {"authType": ""})
-    rest = value.keys() - {"credentialKey", "exchangedAuthCredential"}
+    rest = value.keys() - {"credentialKey", "exchangedAuthCredential", _KEPT}
     return not rest and isinstance(sealed, Mapping) and sealed.keys() == {"authType"}
 
 
@@ -131,6 +153,8 @@ async def take_answers(ctx: InvocationContext, responses: Sequence[FunctionRespo
         if not recorded and first is not None and is_acted_on(log, first, question):
             continue  # an earlier answer counts, and its call has run: this one must change nothing
         request = arguments_of(question)
+        if answer is None and (place := _place(answered[call_id])) is not None:
+            answer = await pending.take_answer(ctx, place, request.auth_config)
         if answer is None and recorded:
             answer = read(answered[call_id].response, request.auth_config, call_id)
         if answer is not None:

@@ -44,5 +44,7 @@ CONFIRMATIONS: Key[dict[str | None, ToolConfirmation]] = Key("confirmations", di
 ANSWERED: Key[dict[str | None, Answered]] = Key("answered calls", dict)
 #: Call id -> what the call that runs asks for, and what it keeps until the answer.
 ASKING: Key[dict[str, Asking]] = Key("asking calls", dict)
+#: Set while a message is taken in for a run that another task or process has.
+AMID: Key[bool] = Key("amid a run")
 #: Whether a run that is cancelled only leaves this process: another worker resumes it, so its open calls stay open.
 MOVES: Key[Callable[[], bool]] = Key("moves to another worker")

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
+from newel.auth.credential_service.in_memory_credential_service import InMemoryCredentialService
 from newel.engines.engine import OVER, RunRecord, SpecRefusedError
 from newel.questions.precedence import first_answer
 from newel.questions.question import Kind, find_question
 from newel.sessions.out_of_band import OutOfBand
 from newel_kernel import Event, Json, Log, Session, SessionNotFoundError, StaleSessionError, brief
+
+if TYPE_CHECKING:
+    from newel.auth.credential_service.base_credential_service import BaseCredentialService
 
 #: Who answers says so before the answer is stored: the engine looks at the run this many seconds later in any case.
 LOOK_SECONDS = 30.0
@@ -47,14 +52,20 @@ def check_first(log: Log, ids: Collection[str | None]) -> None:
             )
 
 
+def is_shared(service: BaseCredentialService | None) -> bool:
+    """Whether another process finds what this one keeps there."""
+    return service is not None and not isinstance(service, InMemoryCredentialService)
+
+
 def check_open(log: Log, ids: Collection[str | None]) -> None:
-    """Raise SpecRefusedError for a credential: it would be read in the log, and no worker would take it."""
+    """Raise SpecRefusedError for a credential: the log may not have it, and no worker would find it elsewhere."""
     for id_ in ids:
         if (place := find_question(log, id_)) is not None and place[1].kind is Kind.CREDENTIAL:
             raise SpecRefusedError(
-                f"message: it answers the question {brief(str(id_))!r} with a credential, which a submitted run "
-                f"takes from its workers' environment alone; nothing is stored. Cancel it, set the credential's "
-                f"variable for the workers, and submit the message again"
+                f"message: it answers the question {brief(str(id_))!r} with a credential, and this process and the "
+                f"workers have no credential service in common; nothing is stored. Name one in the distribution "
+                f"(`services: credential`), or cancel the run, set the credential's variable for the workers, and "
+                f"submit the message again"
             )
 
 

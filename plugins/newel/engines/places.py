@@ -9,6 +9,7 @@ from newel_kernel import BaseAgent, BaseSessionService, Event, Message, RunConfi
 
 if TYPE_CHECKING:
     from newel.artifacts.base_artifact_service import BaseArtifactService
+    from newel.auth.credential_service.base_credential_service import BaseCredentialService
     from newel.engines.spec import InvocationSpec
     from newel_compose import Composition
 
@@ -21,6 +22,7 @@ class AppRunner(Protocol):
     composition: Composition
     session_service: BaseSessionService
     artifact_service: BaseArtifactService | None
+    credential_service: BaseCredentialService | None
     auto_create_session: bool
 
     def invoke(

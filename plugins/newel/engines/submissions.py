@@ -6,7 +6,15 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from typing import Any, TypedDict
 
-from newel.engines.answers import LOOK_SECONDS, AnsweredBeforeError, FirstAnswers, check_first, check_open, check_waits
+from newel.engines.answers import (
+    LOOK_SECONDS,
+    AnsweredBeforeError,
+    FirstAnswers,
+    check_first,
+    check_open,
+    check_waits,
+    is_shared,
+)
 from newel.engines.closing import close_calls
 from newel.engines.endings import RunFailedError, ending_of
 from newel.engines.engine import OVER, BaseEngine, EngineWorker, RunRecord, RunState, SpecRefusedError
@@ -128,7 +136,8 @@ class Submissions:
         turn = log.turn(content)
         if turn.answered:
             check_answers(turn)
-            check_open(log, turn.answered)
+            if not (self.engine.in_process or is_shared(self._runner.credential_service)):
+                check_open(log, turn.answered)
         if (waiting := continued(self._runner.agent, turn, True)) is not None:
             message = Message(content, None, spec.state_delta, mode=Entry())
             goes_on = spec.model_copy(update={"invocation_id": waiting, "state_delta": None})
@@ -234,7 +243,9 @@ class Submissions:
             check_first(turn.log, turn.answered)
             run = await self._again(spec, record, seconds=LOOK_SECONDS)
             config = RunConfig(custom_metadata={**(spec.custom_metadata or {}), HANDED_OVER: True})
-            await self._runner.take_in(session, message, config, FirstAnswers(self._runner.session_service))
+            first = FirstAnswers(self._runner.session_service)
+            if not await self._runner.take_in(session, message, config, first):  # a late answer is left out
+                check_first(Log((await self._session(spec)).events), turn.answered)
         except AnsweredBeforeError:
             if record is not None:  # whoever stored the first answer may not have said so
                 await self.engine.signal(spec.key)

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from newel import auth
 from newel.auth.settings import Settings
-from newel.contexts.stash_keys import SECRETS
+from newel.contexts.stash_keys import AMID, SECRETS
 from newel.questions.names import CREDENTIAL_CALL
 from newel.questions.precedence import MESSAGES, late_answers, late_ids, stored_log
 from newel_kernel import (
@@ -36,13 +36,14 @@ if TYPE_CHECKING:
     from newel_types import AuthConfig
 
 
-def receive(ctx: InvocationContext) -> None:
+def receive(ctx: InvocationContext) -> Awaitable[Sequence[Event] | None] | None:
     """Take the secrets out of a message that answers a request, before anything else sees or stores it."""
     content = ctx.user_content
     for part in (content.parts or ()) if content is not None else ():
         if part.function_response is not None:
             ctx.user_content = auth.seal_answers(ctx, content)  # type: ignore[arg-type]
-            return
+            return auth.hand_over_answers(ctx) if AMID in ctx.stash else None
+    return None
 
 
 def before(ctx: InvocationContext, request: LlmRequest) -> Awaitable[Sequence[Event] | None] | None:
@@ -108,7 +109,7 @@ def register_settings() -> type[BaseModel]:
 @hookimpl
 def register_prologues(settings: Mapping[str, Settings]) -> list[Prologue]:
     """The prologue `auth`."""
-    return [] if settings["auth"].recorded else [Prologue(name="auth", run=receive, on_continuation=True)]
+    return [] if settings["auth"].recorded else [Prologue(name="auth", run=receive, on_continuation=True, amid=True)]
 
 
 @hookimpl

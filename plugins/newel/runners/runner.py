@@ -13,6 +13,7 @@ from newel import claims, live, runners, runs
 from newel.contexts.generics import DepsIn, Out
 from newel.contexts.invocation_context import InvocationContext, Resumability
 from newel.contexts.run_config import RunConfig, unset
+from newel.contexts.stash_keys import AMID
 from newel.runners.arguments import check_root, deps_types, own_plugins
 from newel.runners.session_changes import SessionChanges
 from newel.runners.submitting import SubmittingRunner
@@ -225,6 +226,7 @@ class Runner(TypedRuns[DepsIn, Out], SubmittingRunner, SessionChanges):
         """Store a message through `store` as a run would, and run nothing."""
         ctx, turn = self._enter(session, config, message)
         ctx.session_service = store
+        ctx.stash[AMID] = True
         return await receive(ctx, turn, message.state_delta, amid=True)
 
     def start(

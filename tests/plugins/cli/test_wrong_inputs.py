@@ -233,7 +233,7 @@ CASES: dict[str, Case] = {
     "an unknown service": mine(
         "name: x\nextends: standard\nservices: {sessions: 'memory:'}\n",
         "`services` has no 'sessions'; did you mean 'session'? "
-        "(there are: artifact, bus, credential, engine, memory, session)",
+        "(there are: artifact, bus, credential, engine, limits, memory, session)",
     ),
     "a service of a plugin that is not there": mine(
         "name: x\nextends: minimal\nservices: {artifact: 'memory:'}\n", "`services` has no 'artifact' (there are:"
