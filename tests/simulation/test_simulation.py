@@ -62,7 +62,7 @@ FOUND = [
     ("values stay the caller's", "memory", 1),
     ("copies share the state", "memory", 1),
     ("views miss what others append", "memory", 1),
-    ("views outlive their session", "memory", 3),
+    ("views outlive their session", "memory", 29),
     ("a claim keeps nobody out", "memory", 1),
     ("followers read what is at hand", "memory", 8),
 ]

@@ -200,8 +200,6 @@ class Chains:
     prologues: tuple[Prologue, ...] = field(init=False)
     #: Of these, those of a run that continues nothing.
     fresh_prologues: tuple[Prologue, ...] = field(init=False)
-    #: Of these, those of a message that is stored amid a run.
-    amid_prologues: tuple[Prologue, ...] = field(init=False)
     late_prologues: tuple[Prologue, ...] = field(init=False)
     epilogues: tuple[Epilogue, ...] = field(init=False)
     #: Those that run after an invocation that ended by itself.
@@ -229,7 +227,6 @@ class Chains:
             "gate": next(iter(self.registry.all(SessionGate)), _DEFAULT_GATE),
             "prologues": tuple(early),
             "fresh_prologues": tuple(one for one in early if not one.on_continuation),
-            "amid_prologues": tuple(one for one in early if one.amid),
             "late_prologues": tuple(one for one in self.registry.all(Prologue) if one.follows),
             "epilogues": tuple(self.registry.all(Epilogue)),
             "regular_epilogues": tuple(regular),

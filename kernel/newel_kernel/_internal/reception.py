@@ -76,8 +76,11 @@ async def _messages(ctx: InvocationContext, turn: Turn, amid: bool) -> list[Even
     """The events of the message, as plugins have changed it."""
     assert ctx.user_content is not None
     chains = ctx.composition
-    prologues = chains.prologues if ctx.continues else chains.fresh_prologues
-    for prologue in chains.amid_prologues if amid else prologues:
+    for prologue in (
+        [one for one in chains.prologues if one.amid]
+        if amid
+        else (chains.prologues if ctx.continues else chains.fresh_prologues)
+    ):
         if (events := prologue.run(ctx)) is not None:  # else a plain function has run
             await _commit(ctx, events)
     if "on_user_message_callback" in chains.hooks:

@@ -119,7 +119,7 @@ class World:
                 if (shift := self.book.change(shifts.begin, key, stretch, worker, worker)) is not None:
                     self._has_begun(worker, shift)
                     self.book.change(shifts.finish, shift, Outcome(state=RunState.ENDED), "")
-            records = self.book.change(orders.several, self.app, None, 1000)
+            records = self.book.change(orders.several, self.app, None, None, 1000)
             for record in records:
                 if record.state is RunState.PAUSED:
                     self.book.change(orders.signal, record.spec.key)
@@ -166,7 +166,7 @@ def test_each_run_ends_and_begins_in_its_turn(book: Book, seed: int) -> None:
         for step in world.chance.choices(steps, [5, 4, 1, 8, 6, 1, 2], k=100):
             step()
         world.end()
-        records = book.change(orders.several, world.app, None, 1000)
+        records = book.change(orders.several, world.app, None, None, 1000)
         assert {record.spec.key for record in records} == set(world.keys)
         for numbers in world.begun.values():
             assert numbers == sorted(numbers)

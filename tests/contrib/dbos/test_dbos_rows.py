@@ -30,7 +30,7 @@ def _execute(uri: str, statement: str, *parameters: Any) -> list[tuple[Any, ...]
 
 
 def _states(book: Book, app: str) -> dict[str, RunState]:
-    return {one.spec.invocation_id: one.state for one in book.change(orders.several, app, None, 100)}
+    return {one.spec.invocation_id: one.state for one in book.change(orders.several, app, None, None, 100)}
 
 
 @pytest.mark.parametrize("field", NUL)
@@ -97,7 +97,7 @@ def test_a_spec_that_cannot_be_read_ends_its_run_alone(uri: str, book: Book) -> 
         book.change(shifts.finish, shift, Outcome(state=RunState.PAUSED), "")
     for name in names[:-1]:
         _spoil(uri, f"{app}:{name}")
-    listed = {one.spec.invocation_id: one for one in book.change(orders.several, app, None, 100)}
+    listed = {one.spec.invocation_id: one for one in book.change(orders.several, app, None, None, 100)}
     assert set(listed) == set(names)
     paused = listed["run-paused"]
     assert (paused.spec.key, paused.state) == (f"{app}:run-paused", RunState.PAUSED)

@@ -21,6 +21,7 @@ import newel_kernel
 from newel.agents import LlmAgent
 from newel.budgets import BudgetStore
 from newel.flows.context_budget.kinds import ContextStrategy
+from newel.limits.kinds import LimitBackend
 from newel.models import BaseLlm
 from newel.plugins import BasePlugin
 from newel.runners import Runner
@@ -250,7 +251,7 @@ def test_a_descriptor_from_a_hook_lands_where_it_belongs(kind: Kind[Any]) -> Non
         composed = compose(Distribution(**body), plugins=[plugin])
         found = getattr(composed, chains[kind.hook])[-1]
     else:
-        home = "standard" if kind.descriptor in (ContextStrategy, BudgetStore) else "adk"
+        home = "standard" if kind.descriptor in (ContextStrategy, BudgetStore, LimitBackend) else "adk"
         house = compose(home).distribution.model_copy(update={"replace": {name: "mine"} if name == "gate" else {}})
         found = compose(house, plugins=[plugin]).registry.find(kind.descriptor, name)
     assert type(found) is kind.descriptor
