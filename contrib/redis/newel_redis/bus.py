@@ -15,7 +15,6 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
 from hashlib import blake2b
 from typing import NamedTuple, Protocol
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from redis.asyncio import Redis
 from redis.asyncio.client import PubSub
@@ -23,6 +22,7 @@ from redis.asyncio.client import PubSub
 from newel.connections import PerLoop
 from newel.plugins import BasePlugin
 from newel_kernel import ConfigurationError, Event, InvocationContext, hookimpl, seam
+from newel_redis.address import read_address
 from newel_redis.client import FAILURES, REST, client_of
 
 #: The most messages that wait for Redis; the oldest are dropped first.
@@ -61,14 +61,8 @@ class Bus:
     @classmethod
     def opened(cls, uri: str) -> Bus:
         """The bus of ``redis://host:6379?prefix=shop&patience=1``."""
-        parts = urlsplit(uri)
-        params = dict(parse_qsl(parts.query, keep_blank_values=True))
-        prefix, patience = params.pop("prefix", "newel"), params.pop("patience", "1")
-        try:
-            seconds = float(patience)
-        except ValueError as error:
-            raise ConfigurationError(f"patience in the URL of the bus must be a number, not {patience!r}") from error
-        return cls(urlunsplit(parts._replace(query=urlencode(params))), prefix=prefix, patience=seconds)
+        url, prefix, seconds = read_address(uri, "the bus", 1.0)
+        return cls(url, prefix=prefix, patience=seconds)
 
     def publisher(self) -> Publisher:
         """A plugin that sends the events of runs to the bus."""

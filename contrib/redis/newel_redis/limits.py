@@ -7,7 +7,6 @@ import random
 from collections.abc import Awaitable
 from hashlib import blake2b
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
@@ -19,6 +18,7 @@ from newel.sessions import StoreUnavailableError
 from newel_compose import without_password
 from newel_kernel import ConfigurationError, SessionError, seam
 from newel_redis import limit_scripts as scripts
+from newel_redis.address import read_address
 from newel_redis.client import FAILURES, client_of
 
 #: How long to wait before the second attempt, and before any, in seconds.
@@ -47,14 +47,8 @@ class RedisGates:
     @classmethod
     def opened(cls, uri: str) -> RedisGates:
         """The gates of ``redis://host:6379/0?prefix=shop&patience=15``."""
-        parts = urlsplit(uri)
-        params = dict(parse_qsl(parts.query, keep_blank_values=True))
-        prefix, patience = params.pop("prefix", "newel"), params.pop("patience", "15")
-        try:
-            seconds = float(patience)
-        except ValueError as error:
-            raise ConfigurationError(f"patience in the URL of the limits must be a number, not {patience!r}") from error
-        return cls(urlunsplit(parts._replace(query=urlencode(params))), prefix=prefix, patience=seconds)
+        url, prefix, seconds = read_address(uri, "the limits", 15.0)
+        return cls(url, prefix=prefix, patience=seconds)
 
     async def enter(self, gate: str, ticket: str, limit: int, lease: float, waiting: Waiting) -> Turn:
         """See `Gates`. Between the two steps of one that waits it is at the gate, so that nobody overtakes it."""

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
-from newel.limits.exits import Exits
+from newel.connections.wakes import Wakes
 from newel.limits.gates import Gates, Turn, Waiting, gate_id
 from newel.limits.holding import holding, left
 from newel.limits.places import gates_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _WAITING = Waiting(0.6, 10.0, soon=1.0)
 #: For how long they do, and how often they ask: runs that leave in other processes wake nobody here.
 _MOMENT, _PAUSE = 2.0, 0.15
-_exits = Exits()
+_exits = Wakes()
 #: Whose run it is; empty: nobody's.
 _tenant: ContextVar[str] = ContextVar("newel_tenant", default="")
 
@@ -67,7 +67,7 @@ async def admitted(
             async with holding(gates, gate, ticket, lease, lost):
                 yield
         finally:
-            _exits.left(gate)
+            _exits.wake(gate)
     finally:
         _tenant.reset(token)
 
