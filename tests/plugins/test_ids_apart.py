@@ -55,6 +55,7 @@ KEYS: dict[str, Any] = {
     "secret of a request": lambda ids: (
         _stored(
             SimpleNamespace(session=session_of(("", "", ids[0]))),  # type: ignore[arg-type]
+            "oauth",
             f"{ids[1]}:{ids[2]}",
             AuthConfig.model_construct(credential_key=""),
         ).credential_key
