@@ -47,6 +47,8 @@ _CONFIGURATION_ERRORS = (
 _OF_A_PROXY = (asyncpg.DuplicatePreparedStatementError, asyncpg.InvalidSQLStatementNameError)
 #: The advisory lock by which the migrations of all processes take turns; no lock outlives its transaction.
 _MIGRATION_LOCK = 0x6E6577656C
+#: An unused connection is closed after so long: a process with nothing to do holds none.
+_IDLE_SECONDS = 30.0
 
 
 class PostgresDatabase(PooledDatabase):
@@ -92,6 +94,7 @@ class PostgresPool(Pool):
                 access.url,
                 min_size=0,
                 max_size=access.pool_size,
+                max_inactive_connection_lifetime=_IDLE_SECONDS,
                 timeout=access.connect_seconds,
                 command_timeout=max(access.patience, 60.0),
                 reset=_no_reset,  # no connection ever needs it
