@@ -1,6 +1,7 @@
 """What the engine adds to Temporal: runs with an empty work, beside a workflow with an empty activity.
 
-Then what steps add to the runs of an agent that asks its model twice and calls a tool once.
+Then what steps add to the runs of an agent that asks its model twice and calls a tool once, and when a follower has the
+first event of a run, over PostgreSQL at 127.0.0.1, beside the beginning of Temporal's empty activity.
 
 ``python -m tests.benchmarks.engine_temporal [--runs 50]``: both on one development server, by turns, one at a time.
 """
@@ -12,9 +13,11 @@ import asyncio
 import statistics
 import tempfile
 import time
+from contextlib import aclosing
 from datetime import timedelta
 from pathlib import Path
 
+import psycopg
 from temporalio import activity, workflow
 from temporalio.client import Client
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
@@ -26,9 +29,11 @@ from newel.runners import Runner
 from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
 from newel_kernel import LlmRequest
+from newel_postgres import PostgresSessionService
 from newel_temporal import TemporalEngine
 from newel_types import FunctionCall
 
+_DATABASE = "newel_temporal_runs"
 _begun: dict[str, float] = {}
 
 
@@ -121,6 +126,41 @@ async def steps(server: Server, runs: int) -> None:
         print(f"an agent, {'with' if in_steps else 'without'} steps: {statistics.median(times) * 1000:6.1f} ms")
 
 
+async def follow(server: Server, runs: int) -> None:
+    """Print the medians from the submission to the first event at a follower, and to the empty activity's beginning."""
+    with psycopg.connect(host="127.0.0.1", user="postgres", dbname="postgres", autocommit=True) as database:
+        database.execute(f"DROP DATABASE IF EXISTS {_DATABASE} WITH (FORCE)")
+        database.execute(f"CREATE DATABASE {_DATABASE}")
+    engine, store = server.engine(), PostgresSessionService(f"postgresql://postgres@127.0.0.1/{_DATABASE}")
+    agent = LlmAgent(name="clerk", model=ScriptedModel(["done"] * (runs + 5)))
+    runner = Runner(app_name="followed", agent=agent, session_service=store, engine=engine, auto_create_session=True)
+    work, client = AgentWork([runner]), await engine.client()
+    worker = engine.worker(work, work.queues)
+    alone = Worker(
+        client, task_queue="plain", workflows=[Plain], activities=[empty], workflow_runner=UnsandboxedWorkflowRunner()
+    )
+    await worker.start()
+    found: dict[str, list[float]] = {"a follower's first event": [], "Temporal alone begins": []}
+    async with alone:
+        for at in range(-5, runs):
+            began = time.perf_counter()
+            run = await runner.submit(user_id="u", session_id=f"s{at}", new_message="go")
+            seconds: list[float] = []
+            async with aclosing(run.follow()) as events:
+                async for _ in events:
+                    seconds.append(time.perf_counter() - began)
+            if at >= 0:
+                times = (seconds[0], (await plain(client, f"followed-{at}"))[0])
+                for name, one in zip(found, times, strict=True):
+                    found[name].append(one)
+    for name, column in found.items():
+        print(f"{name}: {statistics.median(column) * 1000:6.1f} ms (median of {runs})")
+    await worker.drain(0)
+    await runner.close()
+    await engine.close()
+    await store.close()
+
+
 def _numbered(spec: InvocationSpec, at: int) -> InvocationSpec:
     return spec.model_copy(update={"invocation_id": f"e-{at}"})
 
@@ -138,6 +178,7 @@ def main() -> None:
         try:
             asyncio.run(compare(server, runs))
             asyncio.run(steps(server, runs))
+            asyncio.run(follow(server, runs))
         finally:
             server.stop()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
@@ -17,19 +17,21 @@ from newel_temporal.order import Left
 
 #: Of the names of a step's calls, how many are told, and how much of each.
 _NAMES, _LETTERS = 8, 60
+#: How long a place is kept for a run that is about to come, in seconds.
+_KEPT = 1.0
 
 
 class Held:
     """A run that a worker has: in one activity, or waiting for the next of its steps."""
 
-    def __init__(self, stepping: Stepping | None) -> None:
+    def __init__(self, stepping: Stepping | None, *, is_taken: bool = True) -> None:
         self.stepping = stepping
         self.task: asyncio.Task[Outcome]
         #: Whether it waits for a slot, as the queues of a worker share its slots.
         self.waits = True
         self.is_released = False
         #: Whether an activity of the runs' queue has it: one of the SDK's slots is taken by that.
-        self.is_taken = True
+        self.is_taken = is_taken
         #: Releases it if its next step does not come.
         self.timer: asyncio.TimerHandle | None = None
 
@@ -55,6 +57,8 @@ class Runs:
         self._queue = queue
         self._slots = asyncio.Semaphore(concurrency)
         self._held: dict[str, Held] = {}
+        self._rooms: dict[str, Callable[[], bool]] = {}
+        self._expected: dict[str, asyncio.TimerHandle] = {}
         #: Set when there are none.
         self.idle = asyncio.Event()
         self.idle.set()
@@ -68,8 +72,39 @@ class Runs:
 
     @property
     def untaken(self) -> int:
-        """How many are in no activity of the runs' queue, but still here."""
-        return sum(not held.is_taken for held in self._held.values())
+        """How many are here, or about to come, in no activity of the runs' queue."""
+        return len(self._expected) + sum(not held.is_taken for held in self._held.values())
+
+    def serve(self, queue: str, has_room: Callable[[], bool]) -> None:
+        """Take runs of the queue, as long as `has_room`, also from the decision that hands them out."""
+        self._rooms[queue] = has_room
+
+    def serve_no_more(self) -> None:
+        """Take none of those any more."""
+        self._rooms.clear()
+
+    @activity.defn(name=known.ROOM)
+    async def room(self, key: str, queue: str) -> bool:
+        """Whether a run of the queue is to come here, without the way through the queue. A place is kept for it."""
+        if key in self._expected:
+            return True
+        if key in self._held or not self._has_room(queue):
+            return False
+        self._expected[key] = asyncio.get_running_loop().call_later(_KEPT, self._expect_no_more, key)
+        return True
+
+    def _has_room(self, queue: str) -> bool:
+        has_room = self._rooms.get(queue)
+        return has_room is not None and has_room()
+
+    def _expect_no_more(self, key: str) -> bool:
+        """Give up the place that was kept for a run; whether there was one."""
+        timer = self._expected.pop(key, None)
+        if timer is None:
+            return False
+        timer.cancel()
+        self._tell()
+        return True
 
     @activity.defn(name=known.RUN)
     async def run(self, data: dict[str, Any]) -> Left:
@@ -120,9 +155,13 @@ class Runs:
 
     async def _taken(self, data: dict[str, Any], stepping: Stepping | None) -> Left:
         spec = InvocationSpec.model_validate(data)
+        info = activity.info()
+        is_direct = info.task_queue == known.DECISIONS
+        if is_direct and not (self._expect_no_more(spec.key) or self._has_room(spec.queue)):
+            return Left(state=known.ELSEWHERE, attempts=info.attempt - 1)
         held = self._held.get(spec.key)
         if held is None:
-            held = self._held[spec.key] = Held(stepping)
+            held = self._held[spec.key] = Held(stepping, is_taken=not is_direct)
             self.idle.clear()
             held.task = seam.spawn(self._begun(spec, held))
             held.task.add_done_callback(lambda _: self._forget(spec.key))

@@ -22,6 +22,8 @@ BEGIN = "newel.begin"
 STEPS = {"model": "newel.model", "tool": "newel.tool"}
 CLOSE = "newel.close"
 LISTENERS = "newel.listeners"
+#: Whether the worker that decides about a run takes it itself: it has the answer without asking Temporal.
+ROOM = "newel.room"
 #: The signal that an answer is stored.
 ANSWERED = "newel.answered"
 #: The signal that an answer may be stored in so many seconds.
@@ -36,6 +38,8 @@ WORDS = ("message", "state_delta", "custom_metadata")
 POSTPONED = "postponed"
 #: The type of the error of an activity whose worker has released its run.
 RELEASED = "Released"
+#: The worker that it was handed to without its queue has no room for it, or not its app.
+ELSEWHERE = "elsewhere"
 #: In steps: it waits at its worker before its next call.
 STEPPING = "stepping"
 #: The errors of runs that were not ended by their agents.
@@ -55,7 +59,7 @@ def closing_queue(queue: str) -> str:
 class Left:
     """How a run has been left. Times are seconds since 1970 by Temporal's clock."""
 
-    #: A `RunState`, POSTPONED or STEPPING.
+    #: A `RunState`, POSTPONED, ELSEWHERE or STEPPING.
     state: str
     events: int = 0
     waits_for: list[str] = field(default_factory=list)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from contextlib import suppress
 
 from temporalio.worker import (
@@ -15,7 +16,11 @@ from temporalio.worker import (
     WorkerTuner,
 )
 
+from newel_kernel import seam
 from newel_temporal.activities import Runs
+
+#: A poll without an answer for so long says that the queue is empty, in seconds.
+_QUIET = 0.25
 
 
 class RunSlots(CustomSlotSupplier):
@@ -29,6 +34,7 @@ class RunSlots(CustomSlotSupplier):
         self._runs = runs
         self._concurrency = concurrency
         self._taken = 0
+        self._came = -math.inf
         self._loop = asyncio.get_running_loop()
         self._freed = asyncio.Event()
 
@@ -51,15 +57,26 @@ class RunSlots(CustomSlotSupplier):
                     wait.cancel()
         return permit
 
+    @property
+    def is_free(self) -> bool:
+        """Whether one is left. The SDK takes one for its open poll, and one for the next."""
+        return self._taken + self._runs.untaken < self._concurrency
+
+    @property
+    def has_room(self) -> bool:
+        """Whether a run may come here past its queue: there is a slot for it, and nothing waits in the queue."""
+        return self.is_free and seam.monotonic() - self._came > _QUIET
+
     def try_reserve_slot(self, ctx: SlotReserveContext) -> SlotPermit | None:
         """See `CustomSlotSupplier`."""
-        if self._taken + self._runs.untaken >= self._concurrency:
+        if not self.is_free:
             return None
         self._taken += 1
         return SlotPermit()
 
     def mark_slot_used(self, ctx: SlotMarkUsedContext) -> None:
         """See `CustomSlotSupplier`."""
+        self._came = seam.monotonic()
 
     def release_slot(self, ctx: SlotReleaseContext) -> None:
         """See `CustomSlotSupplier`; called in a thread of the SDK."""

@@ -86,6 +86,7 @@ class TemporalWorker(EngineWorker):
 
     async def drain(self, seconds: float) -> None:
         """Take no more; wait at most `seconds` for those under way, then release them for other workers."""
+        self._runs.serve_no_more()
         keys = self.running
         takers = self._shutting_down(self._workers[2:], self._tasks[2:])
         await self._idle(seconds)
@@ -114,7 +115,7 @@ class TemporalWorker(EngineWorker):
         """Whether it is to be decided what is next, or a step was not taken yet, or its end here is not known yet."""
         description = (await handle.describe()).raw_description
         return description.HasField("pending_workflow_task") or any(
-            is_step(one) and (not is_running(one) or one.last_worker_identity == self.name)
+            one.last_worker_identity == self.name if is_running(one) else is_step(one)
             for one in description.pending_activities
         )
 
@@ -124,18 +125,19 @@ class TemporalWorker(EngineWorker):
                 await self._runs.idle.wait()
 
     def _decider(self, client: Client) -> Worker:
-        """Runs the code of workflows, whichever apps they belong to."""
+        """Runs the code of workflows, whichever apps they belong to, and the runs that need not go through a queue."""
         return Worker(
             client,
             task_queue=known.DECISIONS,
             workflows=[Run],
-            activities=[Listeners(client).listened],
+            activities=[Listeners(client).listened, self._runs.room, self._runs.run, self._runs.begin],
             identity=self.name,
-            max_concurrent_activities=_CLOSINGS,
+            max_concurrent_activities=self._concurrency + _CLOSINGS,
             max_concurrent_workflow_tasks=_DECISIONS,
             activity_task_poller_behavior=_ONE_POLL,
             workflow_task_poller_behavior=_TWO_POLLS,
             sticky_queue_schedule_to_start_timeout=_STICKY,
+            max_heartbeat_throttle_interval=timedelta(seconds=self._address.beat),
             workflow_runner=UnsandboxedWorkflowRunner(),
             graceful_shutdown_timeout=timedelta(seconds=1),
         )
@@ -155,13 +157,16 @@ class TemporalWorker(EngineWorker):
 
     def _takers(self, client: Client, queue: str) -> list[Worker]:
         """Those that take the runs of a queue, and close those that no worker has."""
+        slots = RunSlots(self._runs, self._concurrency)
+        if not self._address.per_second:  # Temporal counts those that go through the queue
+            self._runs.serve(queue, lambda: slots.has_room)
         return [
             Worker(
                 client,
                 task_queue=queue,
                 activities=[self._runs.run, self._runs.begin],
                 identity=self.name,
-                tuner=RunSlots(self._runs, self._concurrency).tuner(),
+                tuner=slots.tuner(),
                 activity_task_poller_behavior=_ONE_POLL,
                 max_heartbeat_throttle_interval=timedelta(seconds=self._address.beat),
                 max_task_queue_activities_per_second=self._address.per_second or None,

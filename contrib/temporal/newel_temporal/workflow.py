@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -26,6 +27,9 @@ _ENDLESS = timedelta(days=3650)
 #: How long an attempt to give the open calls of a run their results may take, and how long to find a worker for it.
 _CLOSING = timedelta(seconds=10)
 _WORKER_FOR_CLOSING = timedelta(seconds=1.5)
+#: How long a worker that decides may take to say whether it has room, and its run to come to it.
+_ROOM = timedelta(seconds=5)
+_DIRECT_SECONDS = 5.0
 #: A store that is away, or workers that die, are not asked more often than this.
 _FIRST_PAUSE = timedelta(seconds=0.5)
 _LONGEST_PAUSE = timedelta(seconds=60)
@@ -139,20 +143,47 @@ class Run:
 
     async def _taken(self, activity: str) -> Left:
         """How a worker that fits has left it."""
+        if await self._has_room():
+            left = await self._taken_from(known.DECISIONS, activity, min(_DIRECT_SECONDS, self._order.misfit))
+            if self._cut or left.state != known.ELSEWHERE:
+                return left
+            self._left = replace(self._left, attempts=left.attempts)
+        if self._cut:
+            return replace(self._left, state="cut")
+        return await self._taken_from(self._order.queue, activity, self._order.misfit)
+
+    async def _has_room(self) -> bool:
+        """Whether the worker that decides this takes the run itself: it need not wait in its queue then."""
+        handle: workflow.ActivityHandle[bool] = workflow.start_local_activity(
+            known.ROOM,
+            args=[workflow.info().workflow_id, self._order.queue],
+            result_type=bool,
+            schedule_to_close_timeout=_ROOM,
+            retry_policy=RetryPolicy(maximum_attempts=1),
+        )
+        await self._until(handle.done)
+        if self._cut:
+            handle.cancel()
+        with suppress(ActivityError):
+            return await handle
+        return False
+
+    async def _taken_from(self, queue: str, activity: str, seconds: float) -> Left:
+        """How a worker of a queue has left it that has taken it within so many seconds."""
         order = self._order
         return await self._result(
             workflow.start_activity(
                 activity,
                 self._wordless() if self._left.stored else self._spec,
-                task_queue=order.queue,
+                task_queue=queue,
                 result_type=Left,
-                schedule_to_start_timeout=timedelta(seconds=order.misfit),
+                schedule_to_start_timeout=timedelta(seconds=seconds),
                 start_to_close_timeout=_ENDLESS,
                 heartbeat_timeout=timedelta(seconds=order.lease),
                 retry_policy=self._retries(),
                 cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
             ),
-            self._without_result,
+            self._without_direct if queue == known.DECISIONS else self._without_result,
         )
 
     async def _in_steps(self) -> Left:
@@ -217,6 +248,13 @@ class Run:
             await self._until(lambda: False, pause)
         self._left = replace(self._left, state=known.STEPPING, queue="")
         return self._left
+
+    async def _without_direct(self, error: ActivityError) -> Left:
+        """The same if no worker was asked through its queue: one that is there may be."""
+        cause = error.cause
+        if not self._cut and isinstance(cause, ActivityTimeoutError) and cause.type == TimeoutType.SCHEDULE_TO_START:
+            return replace(self._left, state=known.ELSEWHERE)
+        return await self._without_result(error)
 
     async def _without_result(self, error: ActivityError) -> Left:
         """What is so after an activity that came to no result: nobody took it, or all its attempts failed."""
