@@ -38,6 +38,7 @@ class Listing:
         self._state = state
         self._most = most
         self._found: list[RunRecord] = []
+        self._seen: set[str] = set()
         self._listened: dict[str, bool] = {}
 
     async def records(self) -> Sequence[RunRecord]:
@@ -47,6 +48,9 @@ class Listing:
         async for execution in pages:
             if self._is_past(execution):
                 break
+            if execution.id in self._seen:  # an attempt that ended before this run was tried again
+                continue
+            self._seen.add(execution.id)
             batch.append(execution)
             if len(batch) == _AT_ONCE:
                 await self._add(batch)

@@ -127,6 +127,8 @@ async def a_failed_run_is_run_again_only_if_asked(place: EnginePlace) -> None:
     record = await state(run, RunState.ENDED)
     same(answers(await place.events(run)), 1)
     assert record.attempts + record.spec.attempt > 2, "neither its attempts nor its spec say that it was run again"
+    same([one.state for one in await place.engine.records(app_name=place.app)], [RunState.ENDED])
+    same(list(await place.engine.records(app_name=place.app, state=RunState.FAILED)), [])
 
 
 async def a_run_has_only_so_long(place: EnginePlace) -> None:
