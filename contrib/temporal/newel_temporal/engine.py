@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from hashlib import blake2b
 from typing import Any
 
@@ -25,11 +26,12 @@ from newel.engines import (
     check_same,
     check_spec,
 )
-from newel.engines.places import Place
+from newel.engines.places import Place, place_of
 from newel_kernel import brief
 from newel_temporal import order as known
 from newel_temporal.address import Address
 from newel_temporal.client import bounded, client_of, is_missing
+from newel_temporal.index import has_index, indexed, lacks_index
 from newel_temporal.listing import Listing
 from newel_temporal.order import Left, Order
 from newel_temporal.records import Known, is_running, recorded
@@ -56,6 +58,7 @@ class TemporalEngine(BaseEngine):
         self._given = client
         self._clients: PerLoop[_Connecting] = PerLoop(lambda: _Connecting(self.address))
         self._turns: PerLoop[asyncio.Semaphore] = PerLoop(lambda: asyncio.Semaphore(_AT_ONCE))
+        self._index: PerLoop[_Index] = PerLoop(_Index)
 
     async def client(self) -> Client:
         """The client of Temporal's SDK for the running event loop."""
@@ -124,7 +127,9 @@ class TemporalEngine(BaseEngine):
     ) -> Sequence[RunRecord]:
         """See `BaseEngine`. Their specs lack the words of people and agents, which `record` has."""
         async with bounded(self.address):
-            return await Listing(await self.client(), app_name, state, session, most).records()
+            client = await self.client()
+            listing = Listing(client, app_name, state, session, most, has_index=await self._index.get().known(client))
+            return await listing.records()
 
     def worker(self, work: Work, queues: Sequence[str], *, concurrency: int = 10, name: str = "") -> TemporalWorker:
         """See `BaseEngine`."""
@@ -154,7 +159,8 @@ class TemporalEngine(BaseEngine):
     # --- workflows ----------------------------------------------------------------------------------------------------
 
     async def _start(self, client: Client, spec: InvocationSpec, left: Left, reuse: WorkflowIDReusePolicy) -> _Handle:
-        return await client.start_workflow(
+        start = partial(
+            client.start_workflow,
             known.WORKFLOW,
             self._order(spec, left),
             id=spec.key,
@@ -165,6 +171,14 @@ class TemporalEngine(BaseEngine):
             priority=_priority(spec),
             **self._limits(spec),
         )
+        if not await self._index.get().known(client):
+            return await start()
+        try:
+            return await start(search_attributes=indexed(place_of(spec)))
+        except RPCError as error:
+            if not lacks_index(error):
+                raise
+            return await start()
 
     def _order(self, spec: InvocationSpec, left: Left) -> Order:
         address = self.address
@@ -214,6 +228,18 @@ class TemporalEngine(BaseEngine):
             if is_missing(missing):
                 raise _not_found(handle.id) from None
             raise
+
+
+class _Index:
+    """Whether the namespace has an index by session, once that is known."""
+
+    def __init__(self) -> None:
+        self._known: bool | None = None
+
+    async def known(self, client: Client) -> bool:
+        if self._known is None:
+            self._known = await has_index(client)
+        return self._known
 
 
 class _Connecting:

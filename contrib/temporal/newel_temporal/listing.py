@@ -10,6 +10,7 @@ from temporalio.client import Client, WorkflowExecution
 from newel.engines import RunRecord, RunState
 from newel.engines.places import Place, place_of
 from newel_temporal import order as known
+from newel_temporal.index import may_be_of
 from newel_temporal.records import Known, recorded
 
 #: How many runs are described at a time.
@@ -30,13 +31,21 @@ class Listing:
     """A question for the newest `most` runs."""
 
     def __init__(
-        self, client: Client, app_name: str | None, state: RunState | None, session: Place | None, most: int
+        self,
+        client: Client,
+        app_name: str | None,
+        state: RunState | None,
+        session: Place | None,
+        most: int,
+        *,
+        has_index: bool,
     ) -> None:
         self._client = client
         self._session = session
         self._app_name = app_name
         self._state = state
         self._most = most
+        self._has_index = has_index
         self._found: list[RunRecord] = []
         self._seen: set[str] = set()
         self._listened: dict[str, bool] = {}
@@ -65,6 +74,8 @@ class Listing:
             parts.append(f"WorkflowId STARTS_WITH '{self._app_name}:'")
         if self._state is not None and (may_be := _MAY_BE.get(self._state)):
             parts.append(may_be)
+        if self._session is not None and self._has_index:
+            parts.append(may_be_of(self._session))
         return " AND ".join(parts)
 
     def _is_past(self, execution: WorkflowExecution) -> bool:
@@ -85,7 +96,7 @@ class Listing:
         run = Known.of(execution, await execution.memo())
         if self._app_name not in (None, run.spec.app_name):
             return None
-        if self._session not in (None, place_of(run.spec)):  # Temporal keeps no list by session: the memo says it
+        if self._session not in (None, place_of(run.spec)):
             return None
         if run.is_open and run.left.state != RunState.PAUSED:
             handle = self._client.get_workflow_handle(execution.id, run_id=execution.run_id)
