@@ -34,7 +34,8 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
     turns, resuming, new_request = ctx.composition.turns, ctx.resumed, agent.__newel__.new_request
     while True:
         last: Event | None = None
-        plan, request, draft, position = Plan.of(ctx), new_request(), Draft(), 0
+        plan, request, position = Plan.of(ctx), new_request(), 0
+        draft = Draft() if plan.hooked else None
         while position != DONE:
             position, reported = await prepare(ctx, plan, request, position)
             for event in reported:
@@ -69,7 +70,7 @@ async def reason_and_act(ctx: InvocationContext) -> Events:  # noqa: C901 - the 
 
 
 async def _react(
-    ctx: InvocationContext, plan: Plan, request: LlmRequest, response: LlmResponse, draft: Draft
+    ctx: InvocationContext, plan: Plan, request: LlmRequest, response: LlmResponse, draft: Draft | None
 ) -> tuple[Sequence[Event], Sequence[FunctionCall]]:
     """Return the events of one response (the response chain's, then the response itself) and the calls to run.
 
@@ -87,7 +88,7 @@ async def _react(
 
 
 def answer_event(
-    ctx: InvocationContext, request: LlmRequest, response: LlmResponse, draft: Draft
+    ctx: InvocationContext, request: LlmRequest, response: LlmResponse, draft: Draft | None
 ) -> tuple[Event, Sequence[FunctionCall]]:
     """The event of a response, and its calls, each with an id."""
     event = Event(
@@ -95,7 +96,7 @@ def answer_event(
         ctx.agent.name,
         response.content,
         response.partial,
-        draft.take(),
+        None if draft is None else draft.take(),
         ctx.branch,
         ctx.isolation_scope,
     )
@@ -108,13 +109,13 @@ def answer_event(
     return event, _identify(ctx, event, calls, request) if calls else calls
 
 
-async def _call_model(ctx: InvocationContext, plan: Plan, request: LlmRequest, draft: Draft) -> Responses:
+async def _call_model(ctx: InvocationContext, plan: Plan, request: LlmRequest, draft: Draft | None) -> Responses:
     """The model's responses, each after the hooks have seen it; without hooks the model's own generator.
 
     Specified in docs/reference/behaviour.md#calling-the-model.
     """
     agent: ModelAgent = ctx.agent  # type: ignore[assignment]
-    if plan.hooked and ctx.round_of("before_model_callback"):
+    if draft is not None and ctx.round_of("before_model_callback"):
         if request.config.tools:  # a declaration is made once for many requests; a hook's edits are for this one
             request.config.tools = deep_copy(request.config.tools)
         if (early := await model_round(ctx, draft, "before_model_callback", {"llm_request": request})) is not None:
@@ -127,7 +128,7 @@ async def _call_model(ctx: InvocationContext, plan: Plan, request: LlmRequest, d
         call = parent.child("model", request.model or model.model, ctx, model, request)
         call.facts["stream"] = streaming
         answers = call.stream(answers, lambda response: not getattr(response, "partial", None))
-    if not plan.hooked or not (ctx.round_of("on_model_error_callback") or ctx.round_of("after_model_callback")):
+    if draft is None or not (ctx.round_of("on_model_error_callback") or ctx.round_of("after_model_callback")):
         return answers
     return _hooked(ctx, request, answers, draft)
 

@@ -49,10 +49,9 @@ def received(message: object) -> Content:
 
 def _own(part: Part) -> Part:
     if is_text(part):
-        text = part.text
-        if type(text) is not str:
+        if type(text := part.text) is not str:
             raise ConfigurationError(f"a message part's text must be a string, not {type(text).__name__}")
-        return Part(well_formed(text), None, None, part.thought, part.thought_signature)
+        return Part(text if text.isascii() else well_formed(text), None, None, part.thought, part.thought_signature)
     return Part.model_validate(well_formed(part.model_dump()))
 
 

@@ -11,7 +11,7 @@ from newel.questions.answer_checks import check_answers
 from newel.questions.names import HIDDEN
 from newel.questions.precedence import MESSAGES, Work, answered_again, answers_more, handed_over, late_ids, note_work
 from newel.turns.conversations import conversing_node
-from newel.turns.delegates import DELEGATE_MODES, is_delegate
+from newel.turns.delegates import DELEGATE_MODES
 from newel.turns.routing import choose_agent
 from newel_kernel import BaseAgent, ConfigurationError, Event, Log, Turn, brief
 from newel_kernel import InvocationContext as KernelInvocationContext
@@ -34,12 +34,13 @@ def enter(context: KernelInvocationContext, turn: Turn, invocation_id: str | Non
             f"invocation_id: {brief(invocation_id)} is provided but the app is not resumable; "
             f"use App(resumability_config=ResumabilityConfig(is_resumable=True))"
         )
-    if getattr(root, "mode", None) in DELEGATE_MODES and is_delegate(root):
+    transfers = root.__newel__.transfers
+    if transfers and getattr(root, "mode", None) in DELEGATE_MODES:
         raise ConfigurationError(
             f"the root agent {root.name!r} has a mode in which it works for another agent; "
             f"give it mode='chat', or make it a sub-agent of one that chats"
         )
-    if invocation_id is None and not turn.answered and root.__newel__.transfers and not root.sub_agents:
+    if invocation_id is None and not turn.answered and transfers and not root.sub_agents:
         return  # a new message to an agent that is alone: it cannot go on with a graph
     asker = turn.asker
     if invocation_id is None or (asker is not None and asker.invocation_id != invocation_id):

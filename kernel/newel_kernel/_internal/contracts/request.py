@@ -55,7 +55,7 @@ class LlmRequest:
         self._config = config if config is None else coerce(GenerateContentConfig, config)
         #: Parts of the configuration, until it is put together.
         self._instructions: list[str] = []
-        self._declarations: list[FunctionDeclaration] = []
+        self._declarations: Sequence[FunctionDeclaration] = ()
         self._labels: dict[str, str] | None = None
         self.tools_dict: dict[str, BaseTool] = tools_dict if tools_dict is not None else {}
         self._stash: Stash | None = None
@@ -69,7 +69,7 @@ class LlmRequest:
             if self._instructions:
                 config.system_instruction = "\n\n".join(self._instructions)
             if self._declarations:
-                config.tools = [_declaring(self._declarations)]
+                config.tools = [_declaring([*self._declarations])]
             if self._labels:
                 config.labels = self._labels.copy()
         return config
@@ -138,7 +138,7 @@ class LlmRequest:
                 )
         config = self._config
         if config is None:
-            self._declarations.extend(declarations)
+            self._declarations = [*self._declarations, *declarations]
             return
         if not declarations:
             return

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import AsyncGeneratorType
 from typing import Any
@@ -39,6 +39,8 @@ class Phases:
         openings = [(n, p.begin, p if p.redirect or p.enter else None) for n, p in levels if p.begin is not None]
         #: By the level from which an attempt begins.
         self.openings = [tuple(one for one in openings if one[0] >= start) for start in range(self.size + 1)]
+        #: What `states` of a call begins as.
+        self.states: tuple[Any, ...] = (None,) * (self.size + 1)
         #: The levels of the policies whose phases get the attempt itself.
         self.stateless = tuple(n for n, p in levels if p.begin is None)
         self.wholes = tuple((n, p.response) for n, p in inside_out if p.response is not None)
@@ -56,23 +58,28 @@ class Phases:
 
     async def answers(self, model: BaseLlm, request: LlmRequest, stream: bool) -> Responses:  # noqa: C901 - one screen
         """The responses of a call within the policies. Each chunk passes here."""
-        call, size, origin = _Call(self, Attempt(model, request, stream)), self.size, 0
-        states, attempts, answer, ended = call.states, call.attempts, None, False
+        attempt, size, origin, answer, ended = Attempt(model, request, stream), self.size, 0, None, False
+        states, answered = [*self.states], size
+        for level in self.stateless:
+            states[level] = attempt
+        call: _Call | None = None  # made once something happens that few calls have
+        source: Responses | None = None
         try:
             while True:
                 level = 0  # of the phase that runs; `size` stands for the model, and -1 says that `call` knows it
                 try:
                     if answer is None:
                         for level, begin, more in self.openings[origin]:
-                            states[level] = begin(attempts[level])
+                            states[level] = begin(attempt if call is None else call.attempts[level])
                             if more is not None and states[level] is not None:
+                                call = call or _Call(self, attempt, states)
                                 await call.enter(level, more)
                         level = origin = size
-                        attempt = attempts[size]
+                        if call is not None:
+                            attempt = call.attempts[size]
                         source = self.ask(attempt.model, attempt.request, attempt.stream)
                         if source.__class__ is not AsyncGeneratorType:
                             source = _generator(attempt.model, source)
-                        call.source = source
                         if (guard := states[self.guard]) is None:
                             guard = _UNGUARDED
                         while True:
@@ -86,42 +93,55 @@ class Phases:
                             for level, phase in self.chunks if response.partial else self.wholes:
                                 if (state := states[level]) is not None:
                                     if (made := phase(state, response)) is None:
-                                        call.answered = min(call.answered, level)
+                                        answered = min(answered, level)
                                         break
                                     response = made
                             else:
-                                call.answered = -1
+                                answered = -1
                                 level = 0  # an error that the caller throws in is not the model's
                                 yield response
                             level = size
-                        call.source = None
-                    level, ends = -1, iter(self.ends)
-                    if answer is not None and (last := call.passed(answer, origin)) is not None:
-                        yield last
-                    while (last := call.ended(ends, origin)) is not None:
-                        yield last
+                        source = None
+                    elif call is not None:  # it knows the answer
+                        level = -1
+                        last, answered = call.passed(answer, origin), call.answered
+                        if last is not None:
+                            yield last
+                    for level, end, close in self.ends:
+                        if (state := states[level]) is None:
+                            continue
+                        if close is not None:
+                            states[level] = None
+                            close(state)
+                        elif level < origin and (added := end(state)) is not None:
+                            call = call or _Call(self, attempt, states)
+                            call.answered, adding, level = answered, level, -1
+                            last, answered = call.passed(added, adding), call.answered
+                            if last is not None:
+                                yield last
                     ended = True
                     return
                 except Exception as error:  # noqa: BLE001 - a plugin boundary; raised again unless a policy recovers
+                    call = call or _Call(self, attempt, states)
+                    call.source, call.answered, source = source, answered, None
                     origin, answer = await call.recover(error, call.level if level < 0 else level)
+                    answered = call.answered
         finally:
             if not ended:
-                await call.abandon()
+                await (call or _Call(self, attempt, states)).abandon(source)
 
 
 class _Call:
-    """A call of a model on its way through the phases."""
+    """A call of a model that fails, begins again, waits, or has responses added: what few calls do."""
 
     __slots__ = ("answered", "attempts", "earlier", "level", "phases", "source", "states")
 
-    def __init__(self, phases: Phases, attempt: Attempt) -> None:
+    def __init__(self, phases: Phases, attempt: Attempt, states: list[Any]) -> None:
         self.phases = phases
         #: By level: the call as the policy sees it; last, as the model gets it.
         self.attempts = [attempt] * (phases.size + 1)
         #: By level: what `begin` made, or the attempt; None while the policy has nothing to do. Last, always None.
-        self.states: list[Any] = [None] * (phases.size + 1)
-        for level in phases.stateless:
-            self.states[level] = attempt
+        self.states = states
         #: The level of the phase that runs after the last response of an attempt.
         self.level: int
         self.source: Responses | None = None
@@ -169,21 +189,6 @@ class _Call:
                 response = made
         self.answered, self.level = -1, 0  # an error that the caller throws in is nobody's
         return response
-
-    def ended(self, ends: Iterator[tuple[int, Any, Any]], origin: int) -> LlmResponse | None:
-        """Let the policies end, up to one that adds a response; None after the last one."""
-        for level, end, close in ends:
-            if (state := self.states[level]) is None:
-                continue
-            self.level = level
-            if close is not None:
-                self.states[level] = None
-                close(state)
-            elif level < origin:
-                added = end(state)
-                if added is not None and (shown := self.passed(added, level)) is not None:
-                    return shown
-        return None
 
     async def recover(self, error: Exception, origin: int) -> tuple[int, LlmResponse | None]:
         """End the policies from the inside out, up to one outside of the level `origin` that knows what to do.
@@ -234,8 +239,9 @@ class _Call:
                 states[level] = None
                 close(state)
 
-    async def abandon(self) -> None:
+    async def abandon(self, source: Responses | None) -> None:
         """Close the model's generator and all policies."""
+        self.source = source
         try:
             await self.stop()
         finally:
