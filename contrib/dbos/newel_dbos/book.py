@@ -39,6 +39,8 @@ WORKFLOW = "newel.run"
 _NOBODY = "-"
 #: The least seconds after which the server ends a transaction in which nothing happens: a busy machine may pause one.
 _LEAST_IDLE = 10.0
+#: Seconds after its last use in which an engine lets go of its connection: a worker's process then has its own alone.
+_UNUSED = 30.0
 #: What PostgreSQL says when it, a database or a user has no connection left.
 _FULL = re.compile(r"too many (clients|connections)|connection slots are reserved")
 #: The most runs that one statement hands out.
@@ -84,6 +86,8 @@ class Book:
         )
         self._threads = ThreadPoolExecutor(connections + 2, thread_name_prefix="newel-dbos")
         self._ready: asyncio.Future[None] | None = None
+        self._stays = tries_again
+        self._unused: asyncio.TimerHandle | None = None
 
     def _connected(self, connection: Any, _: Any) -> None:
         """A process that is frozen in a transaction must not keep its rows from others for longer than its runs."""
@@ -120,7 +124,16 @@ class Book:
     async def thread(self, function: Callable[P, T], /, *arguments: P.args, **named: P.kwargs) -> T:
         """Run a function in a thread of the book's."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, lambda: function(*arguments, **named))
+        try:
+            return await loop.run_in_executor(self._threads, lambda: function(*arguments, **named))
+        finally:
+            if not self._stays:
+                self._use_no_more()
+                self._unused = loop.call_later(_UNUSED, self._threads.submit, self.engine.dispose)
+
+    def _use_no_more(self) -> None:
+        if self._unused is not None:
+            self._unused.cancel()
 
     async def ready(self) -> None:
         """Make the tables, once."""
@@ -154,6 +167,7 @@ class Book:
 
     def close(self) -> None:
         """Let go of the connections."""
+        self._use_no_more()
         self._threads.shutdown(wait=True)
         self.client.destroy()
         self.engine.dispose()

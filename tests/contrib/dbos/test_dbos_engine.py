@@ -18,6 +18,7 @@ from newel.engines import EngineUnavailableError, EngineWorker, RunState, SpecRe
 from newel.engines.kinds import EngineBackend
 from newel_compose import compose
 from newel_dbos import DbosEngine, plugin
+from newel_dbos import book as books
 from newel_dbos.access import access_of
 from newel_kernel import ConfigurationError
 
@@ -363,6 +364,23 @@ def test_the_uri_says_how(uri: str) -> None:
             access_of(wrong)
     backend = compose("minimal", plugins=[plugin]).registry.find(EngineBackend, "dbos")
     assert isinstance(backend.open(uri), DbosEngine)
+
+
+def test_an_engine_that_is_not_used_holds_no_connection(uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(books, "_UNUSED", 0.2)
+
+    async def main() -> None:
+        engine, spec = DbosEngine(uri), spec_of("unused", "run-1")
+        await engine.submit(spec)
+        book = await engine._opened()
+        await eventually(lambda: book.engine.pool.checkedin() == 0)  # type: ignore[attr-defined]
+        record = await engine.record(spec.key)
+        assert record is not None
+        assert record.spec == spec
+        assert book.engine.pool.checkedin() == 1  # type: ignore[attr-defined]
+        await engine.close()
+
+    asyncio.run(main())
 
 
 def test_a_database_that_does_not_exist_is_not_made(uri: str) -> None:
