@@ -97,6 +97,19 @@ class TestRequest:
         request.config = GenerateContentConfig(labels={"where": "there"})
         assert request.config.labels == {"where": "there", "who": "clerk", "when": "now"}
 
+    def test_requests_may_share_default_labels(self, early: bool) -> None:
+        shared = {"who": "clerk", "where": "here"}
+        one, other = made(early=early), made(early=early)
+        for request in (one, other):
+            request.set_default_labels(shared)
+        one.set_default_label("who", "nobody")
+        one.set_default_label("when", "now")
+        one.config.labels = {**(one.config.labels or {}), "where": "there"}
+        assert one.config.labels == {"who": "clerk", "where": "there", "when": "now"}
+        assert other.config.labels == shared == {"who": "clerk", "where": "here"}
+        other.config.labels["who"] = "cook"
+        assert shared["who"] == "clerk"
+
     def test_a_copy_has_its_own_contents_and_configuration(self, early: bool) -> None:
         request = made(early=early)
         request.contents.append(Content(role="user", parts=[Part(text="tea")]))

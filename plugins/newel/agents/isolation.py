@@ -43,8 +43,6 @@ async def run_isolated(
             "agent": agent,
             "branch": branch,
             "isolation_scope": scope,
-            "agent_states": {},
-            "end_of_agents": {},
             "live_request_queue": None,
             "mode": None,
             "opening": Opening(agent.name, content, since, own),

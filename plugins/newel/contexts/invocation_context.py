@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import newel_compose
@@ -9,7 +11,7 @@ from newel.contexts.call_ids import OURS
 from newel.contexts.context import Context
 from newel.contexts.stash_keys import CREDENTIALS
 from newel_kernel import InvocationContext as KernelInvocationContext
-from newel_kernel import Log
+from newel_kernel import Key, Log
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -20,6 +22,11 @@ if TYPE_CHECKING:
     from newel_types import AuthCredential, Content
 
 __all__ = ["InvocationContext", "full_invocation"]
+
+
+#: By the opening of an isolated run (None: no run is isolated). Few invocations note anything here.
+_STATES = Key[dict[object, dict[str, "Json"]]]("agent states", partial(defaultdict, dict))
+_ENDS = Key[dict[object, dict[str, bool]]]("ends of agents", partial(defaultdict, dict))
 
 
 class Resumability(Protocol):
@@ -65,9 +72,6 @@ class InvocationContext(KernelInvocationContext):
         self.memory_service = memory_service
         self.credential_service = credential_service
         self.resumability_config = resumability_config
-        #: Agent -> its checkpoint, and whether it ended: a resumed run continues from them.
-        self.agent_states: dict[str, Json] = {}
-        self.end_of_agents: dict[str, bool] = {}
         if live_request_queue is not None:
             self.live_request_queue = live_request_queue
 
@@ -83,6 +87,16 @@ class InvocationContext(KernelInvocationContext):
         """Whether the app's invocations pause on long-running calls and resume."""
         config = self.resumability_config
         return config is not None and config.is_resumable
+
+    @property
+    def agent_states(self) -> dict[str, Json]:
+        """The checkpoint of each agent, from which a resumed run continues; an isolated run has its own."""
+        return self.stash[_STATES][self.opening]
+
+    @property
+    def end_of_agents(self) -> dict[str, bool]:
+        """Whether each agent has ended; an isolated run has its own."""
+        return self.stash[_ENDS][self.opening]
 
     def set_agent_state(
         self, agent_name: str, agent_state: BaseModel | None = None, *, end_of_agent: bool = False

@@ -38,7 +38,7 @@ _LIVE = frozenset(
 
 def for_agent(agent: LlmAgent) -> RequestStep:
     """The step that starts a request from the agent's settings and the RunConfig."""
-    name, config, tools = agent.name, agent.generate_content_config, agent.tools
+    labels, config, tools = {"adk_agent_name": agent.name}, agent.generate_content_config, agent.tools
     schema = agent.output_schema if agent.mode != "task" else None
     #: The last composition, and the model in it. When an agent of the tree is edited, this step is made again.
     seen: tuple[Chains, BaseLlm] | None = None
@@ -54,7 +54,7 @@ def for_agent(agent: LlmAgent) -> RequestStep:
         if schema is not None and (not tools or model.capabilities.output_schema_with_tools):
             request.config.response_schema = cast("type | Json", schema)
             request.config.response_mime_type = "application/json"
-        request.set_default_label("adk_agent_name", name)
+        request.set_default_labels(labels)
         if ctx.mode is not None:
             live.configure(ctx, request)
         else:

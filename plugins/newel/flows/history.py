@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from newel.contexts.call_ids import OURS
 from newel.flows import rearrangement
@@ -35,6 +36,8 @@ class Reading(NamedTuple):
 
 
 _PLAIN = Reading()
+#: What a history has of edits and of untold messages until there are some: few sessions have any.
+_NONE: Mapping[Any, Any] = MappingProxyType({})
 
 
 class History:
@@ -74,14 +77,14 @@ class History:
         #: Events before this index were built as a whole.
         self._epoch = 0
         #: Those that have contents, in the order of the contents.
-        self._whole: list[Event] = []
+        self._whole: Sequence[Event] = ()
         #: Whether the next event may simply be appended.
         self._settled = True
         #: What stands in place of results, and by the place of its content, each event of results that was edited.
-        self.edits: dict[Target, Edit] = {}
-        self._edited: dict[int, Event] = {}
+        self.edits: Mapping[Target, Edit] = _NONE
+        self._edited: Mapping[int, Event] = _NONE
         #: Messages that came in while a run was under way, and that are not told yet, by the event's id.
-        self.untold: dict[str, Event] = {}
+        self.untold: Mapping[str, Event] = _NONE
 
     def update(self, events: Sequence[Event]) -> list[Content]:
         """The contents for `events`: a list of frozen contents that is not to be changed."""
@@ -189,10 +192,11 @@ class History:
         """Hold a message back until it is told, and append what a note tells; False for any other event."""
         if is_steering(event):
             if is_visible(event, self._branch, self._scope):
-                self.untold[event.id] = event
+                self.untold = {**self.untold, event.id: event}
             return True
         ids = told_by(event)
-        for message in [self.untold.pop(one) for one in ids if one in self.untold]:
+        for message in [self.untold[one] for one in ids if one in self.untold]:
+            self.untold = {id_: other for id_, other in self.untold.items() if other is not message}
             assert message.content is not None  # it is visible
             self._contents.append(outgoing(message.content))
             self._calls = ()
@@ -200,6 +204,7 @@ class History:
 
     def _edit(self, edits: Sequence[Edit]) -> None:
         """Show these results in another form; a result that is not shown any more is left out."""
+        self.edits, self._edited = shown, sources = {**self.edits}, {**self._edited}
         targets: dict[str, dict[str | None, Edit]] = {}
         for edit in edits:
             targets.setdefault(edit.target[0], {})[edit.target[1]] = edit
@@ -208,10 +213,10 @@ class History:
             if results is None or set(rearrangement.answered_ids(results)).isdisjoint(targets[event_id]):
                 continue
             responses = {id_: edit.response for id_, edit in targets[event_id].items()}
-            self._edited[index] = results = edited(results, responses)
+            sources[index] = results = edited(results, responses)
             assert results.content is not None  # it has results
             self._contents[index] = outgoing(results.content)
-            self.edits.update({edit.target: edit for edit in targets[event_id].values()})
+            shown.update({edit.target: edit for edit in targets[event_id].values()})
 
     def _places(self, calls: Mapping[str, object]) -> dict[str, int]:
         """By the ids of events of calls, the places of the contents behind theirs."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from newel_kernel._internal.errors import DuplicateToolError
@@ -35,7 +35,7 @@ class LlmRequest:
     __slots__ = (
         "_config",
         "_declarations",
-        "_instructions",
+        "_instruction",
         "_labels",
         "_stash",
         "contents",
@@ -54,9 +54,9 @@ class LlmRequest:
         self.contents: list[Content] = contents if contents is not None else SharedContents()
         self._config = config if config is None else coerce(GenerateContentConfig, config)
         #: Parts of the configuration, until it is put together.
-        self._instructions: list[str] = []
+        self._instruction = ""
         self._declarations: Sequence[FunctionDeclaration] = ()
-        self._labels: dict[str, str] | None = None
+        self._labels: Mapping[str, str] | None = None
         self.tools_dict: dict[str, BaseTool] = tools_dict if tools_dict is not None else {}
         self._stash: Stash | None = None
 
@@ -66,19 +66,18 @@ class LlmRequest:
         config = self._config
         if config is None:
             config = self._config = _BLANK.__copy__()
-            if self._instructions:
-                config.system_instruction = "\n\n".join(self._instructions)
+            if self._instruction:
+                config.system_instruction = self._instruction
             if self._declarations:
                 config.tools = [_declaring([*self._declarations])]
             if self._labels:
-                config.labels = self._labels.copy()
+                config.labels = {**self._labels}
         return config
 
     @config.setter
     def config(self, value: GenerateContentConfig) -> None:
         self._config = coerce(GenerateContentConfig, value)
-        for name, text in (self._labels or {}).items():
-            self.set_default_label(name, text)
+        self.set_default_labels(self._labels or {})
 
     @property
     def http_options(self) -> HttpOptions | None:
@@ -94,13 +93,13 @@ class LlmRequest:
 
     def set_default_label(self, name: str, value: str) -> None:
         """Label the call, unless it has that label; a configuration that is set later gets it too."""
-        self._labels = {name: value, **(self._labels or {})}
-        if self._config is None:
-            return
-        if self._config.labels is None:
-            self._config.labels = {name: value}
-        else:
-            self._config.labels.setdefault(name, value)
+        self.set_default_labels({name: value})
+
+    def set_default_labels(self, labels: Mapping[str, str]) -> None:
+        """The same for several labels; requests may share `labels`, which are not to be changed."""
+        self._labels = {**labels, **self._labels} if self._labels else labels
+        if self._config is not None and self._labels:
+            self._config.labels = {**self._labels, **(self._config.labels or {})}
 
     def append_instructions(self, instructions: Sequence[object]) -> None:
         """Add texts, or those of contents and parts, to the system instruction, a blank line between."""
@@ -112,7 +111,7 @@ class LlmRequest:
         if not text:
             return
         if (config := self._config) is None:
-            self._instructions.append(text)
+            self._instruction = f"{self._instruction}\n\n{text}" if self._instruction else text
         elif not (present := config.system_instruction):
             config.system_instruction = text
         elif isinstance(present, str):
