@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from hashlib import blake2b
 from typing import NamedTuple, Protocol
 
@@ -21,7 +22,8 @@ from redis.asyncio.client import PubSub
 
 from newel.connections import PerLoop
 from newel.plugins import BasePlugin
-from newel_kernel import ConfigurationError, Event, InvocationContext, hookimpl, seam
+from newel.sessions.watching import Watch, watched
+from newel_kernel import BaseSessionService, ConfigurationError, Event, InvocationContext, hookimpl, seam
 from newel_redis.address import read_address
 from newel_redis.client import FAILURES, REST, client_of
 
@@ -35,6 +37,10 @@ _TIMES_AS_LATE = 10
 _SOON = 0.005
 #: The longest of these waits, in seconds.
 _LATEST = 0.5
+#: How long a message may take that was sent before a change of the session, in seconds.
+_ON_ITS_WAY = 0.05
+#: How long a connection is listened to before it is seen to that its server still answers, in seconds.
+_CHECKED = 1.0
 
 
 class TailStore(Protocol):
@@ -82,32 +88,39 @@ class Bus:
     ) -> AsyncGenerator[Event, None]:
         """The events of a session, without end: those stored after the first `after`, and partial ones between them.
 
-        Stored events come once each, in their order, and also without Redis: the store is looked at when nothing has
-        come for `every` seconds, and after ten times as long in any case. A partial event comes between what was stored
+        Stored events come once each, in their order, and also without Redis: the store is looked at when it says that
+        the session has changed (see `newel.sessions.contract.WatchedSessions`), when nothing has come for `every`
+        seconds, and after ten times as long in any case. A partial event comes between what was stored
         before and after it, or not at all.
         """
         if not every > 0:
             raise ConfigurationError(f"every={every:g}: give the seconds after which the store is looked at anyway")
-        tail = _Tail(store, {"app_name": app_name, "user_id": user_id, "session_id": session_id}, after)
-        async with _Listener(self, self.channel(app_name, user_id, session_id)) as listener:
+        where = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
+        tail = _Tail(store, where, after)
+        watch = watched(store, **where) if isinstance(store, BaseSessionService) else nullcontext(Watch())
+        async with watch as changes, _Listener(self, self.channel(**where)) as listener:
             await listener.begin()
-            message, quiet, latest = None, 0.0, 0.0
-            while True:
-                now = time.monotonic()
-                if now >= latest or (message is None and now >= quiet):  # look at the store, whatever is published
-                    message, quiet, latest = None, now + every, now + every * _TIMES_AS_LATE
-                elif message is None:
-                    message = _Message.read(await listener.next(min(quiet, latest) - now))
-                    continue
-                before = tail.after
-                async for event in tail.up_to(message.stored if message is not None else None, every):
-                    yield event
-                fits = message is not None and message.stored == tail.after
-                if message is not None and message.partial is not None and fits:
-                    yield message.partial
-                if fits or tail.after > before:  # a look now might overtake messages that still wait
-                    quiet = time.monotonic() + every
-                message = None
+            async with _News(listener, changes) as news:
+                quiet = latest = due = 0.0  # when to look at the store: whichever is first
+                while True:
+                    now = time.monotonic()
+                    data = await news.next(min(quiet, latest, due) - now) if now < latest else None
+                    message = _Message.read(data) if data is not None else None
+                    if message is None:
+                        now = time.monotonic()
+                        if news.take_change() and await tail.has_more():
+                            due = min(due, now + listener.lag)  # what was published before comes first
+                        if now < min(quiet, latest, due):
+                            continue
+                        quiet, latest, due = now + every, now + every * _TIMES_AS_LATE, math.inf
+                    before = tail.after
+                    async for event in tail.up_to(message.stored if message is not None else None, every, news):
+                        yield event
+                    fits = message is not None and message.stored == tail.after
+                    if message is not None and message.partial is not None and fits:
+                        yield message.partial
+                    if fits or tail.after > before:  # a look now might overtake messages that still wait
+                        quiet = time.monotonic() + every
 
 
 class Publisher(BasePlugin):
@@ -198,6 +211,12 @@ class _Listener:
             with suppress(*FAILURES):
                 await self._client.aclose()
 
+    @property
+    def lag(self) -> float:
+        """How much later than a change of the session a message may come that was sent before it, in seconds."""
+        hears = self._subscription is not None or time.monotonic() >= self._again
+        return _ON_ITS_WAY if hears else 0.0
+
     async def begin(self) -> None:
         """Subscribe, if Redis answers."""
         subscription = self._client.pubsub(ignore_subscribe_messages=True)
@@ -210,24 +229,22 @@ class _Listener:
         else:
             self._subscription = subscription
 
-    async def next(self, seconds: float) -> bytes:
-        """The next message; empty if none comes within `seconds`."""
-        end = time.monotonic() + seconds
-        while (remaining := end - time.monotonic()) > 0:
+    async def next(self) -> bytes:
+        """The next message, however long it takes."""
+        while True:
             if self._subscription is None and time.monotonic() >= self._again:
                 await self.begin()
             if self._subscription is None:
-                await asyncio.sleep(min(remaining, max(self._again - time.monotonic(), 0.01)))
+                await asyncio.sleep(max(self._again - time.monotonic(), 0.01))
                 continue
             try:
-                message = await self._subscription.get_message(timeout=remaining)
+                message = await self._subscription.get_message(timeout=_CHECKED)
             except FAILURES:
                 await self._drop()
                 continue
             if message is not None and isinstance(data := message.get("data"), bytes):
                 self._pause = _SOON
                 return data
-        return b""
 
     async def _drop(self) -> None:
         subscription, self._subscription = self._subscription, None
@@ -242,30 +259,78 @@ async def _closed(subscription: PubSub) -> None:
         await subscription.aclose()  # type: ignore[no-untyped-call]
 
 
+class _News:
+    """What a follower waits for: the next message, and the next change of the session."""
+
+    def __init__(self, listener: _Listener, watch: Watch) -> None:
+        self._listener = listener
+        self._watch = watch
+        self._message: asyncio.Task[bytes] | None = None
+        self._change: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> _News:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in (self._message, self._change):
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+
+    async def next(self, seconds: float) -> bytes | None:
+        """The next message; None if none comes within `seconds`, or until it is time to look at the store."""
+        message = self._message = self._message or seam.spawn(self._listener.next())
+        await asyncio.wait([message, self._changing()], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if not message.done():
+            return None
+        self._message = None
+        return message.result()
+
+    async def change(self, seconds: float) -> None:
+        """Wait for the next change, for at most `seconds`."""
+        await asyncio.wait([self._changing()], timeout=seconds)
+        self.take_change()
+
+    def take_change(self) -> bool:
+        """Whether it is time to look at the store, as the session may have changed."""
+        if self._change is None or not self._change.done():
+            return False
+        self._change.result()
+        self._change = None
+        return True
+
+    def _changing(self) -> asyncio.Task[None]:
+        self._change = self._change or seam.spawn(self._watch.wait())
+        return self._change
+
+
 class _Tail:
     """The stored events of a session, read one after another."""
 
     def __init__(self, store: TailStore, where: dict[str, str], after: int) -> None:
         self._store = store
         self._where = where
-        #: How many events have been given.
+        #: How many events have been given, and those after them that have been read.
         self.after = after
+        self._read: deque[Event] = deque()
 
-    async def up_to(self, count: int | None, seconds: float) -> AsyncIterator[Event]:
+    async def has_more(self) -> bool:
+        """Whether the store has events that were not given."""
+        if not self._read:
+            self._read = deque(await self._store.tail(**self._where, after=self.after))
+        return bool(self._read)
+
+    async def up_to(self, count: int | None, seconds: float, news: _News) -> AsyncIterator[Event]:
         """The events not given yet, up to the first `count` (None: all), waiting at most `seconds` for them."""
         end, pause = time.monotonic() + seconds, _SOON
         while count is None or self.after < count:
-            for event in (await self._store.tail(**self._where, after=self.after))[: _room(count, self.after)]:
+            while (count is None or self.after < count) and await self.has_more():
                 self.after += 1
-                yield event
+                yield self._read.popleft()
             if count is None or self.after >= count or time.monotonic() > end:
                 return
-            await asyncio.sleep(min(pause, _LATEST))
+            await news.change(min(pause, _LATEST))
             pause *= 2
-
-
-def _room(count: int | None, after: int) -> int | None:
-    return None if count is None else count - after
 
 
 class _Message(NamedTuple):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from newel.contexts.invocation_context import InvocationContext, full_invocation
 from newel.contexts.stash_keys import MOVES
+from newel.turns.resumption import PAUSES, RESUMABLE
 from newel_kernel import BaseAgent, Event, NewelError
 from newel_kernel import InvocationContext as KernelInvocationContext
 
@@ -17,11 +17,6 @@ if TYPE_CHECKING:
 
 class BegunError(NewelError):
     """Another worker has begun the invocation meanwhile: it is to be resumed."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Resumable:
-    is_resumable: bool = True
 
 
 class Entry:
@@ -48,7 +43,10 @@ class Entry:
             if any(event.invocation_id == self._begins for event in ctx.session.events):
                 raise BegunError(self._begins)
             ctx.invocation_id = self._begins
-        full.resumability_config = _Resumable()
+            if not full.is_resumable:  # the message alone says so: each other event has its run's own metadata
+                noted = {**(ctx.run_config.custom_metadata or {}), PAUSES: True}
+                ctx.run_config = ctx.run_config.model_copy(update={"custom_metadata": noted})
+        full.resumability_config = RESUMABLE
         if self._moves is not None:
             ctx.stash[MOVES] = self._moves
         if self._stepping is not None:

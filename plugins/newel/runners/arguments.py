@@ -29,6 +29,15 @@ def check_root(root: object) -> None:
     raise ConfigurationError(f"the agent of a runner is {_text(root)}, which is not an agent; {remedy}{caller_place()}")
 
 
+def is_answer(message: object) -> bool:
+    """Whether a message, of any type that a runner takes, holds a function response."""
+    parts = message.get("parts") if isinstance(message, dict) else getattr(message, "parts", message)
+    if not isinstance(parts, list):
+        return False
+    names = ("function_response", "functionResponse")
+    return any(one.get(name) if isinstance(one, dict) else getattr(one, name, None) for one in parts for name in names)
+
+
 def check_store(store: object, name: str) -> None:
     """Refuse a text or a class as a store: it would fail with the first session."""
     if isinstance(store, _PLAIN):

@@ -14,7 +14,7 @@ from newel.contexts.generics import DepsIn, Out
 from newel.contexts.invocation_context import InvocationContext, Resumability
 from newel.contexts.run_config import RunConfig, unset
 from newel.contexts.stash_keys import AMID
-from newel.runners.arguments import check_root, deps_types, own_plugins
+from newel.runners.arguments import check_root, deps_types, is_answer, own_plugins
 from newel.runners.session_changes import SessionChanges
 from newel.runners.submitting import SubmittingRunner
 from newel.runners.typed_runs import TypedRuns
@@ -166,6 +166,8 @@ class Runner(TypedRuns[DepsIn, Out], SubmittingRunner, SessionChanges):
             events = self._steering(user_id, session_id, message, run_config)
         else:
             events = self.invoke(user_id, session_id, message, run_config)
+        if (self._engine or self._submissions) is not None and is_answer(new_message):
+            events = self._telling(events)
         return events if abort_signal is None else runs.abortable(events, abort_signal)
 
     async def questions(self, *, user_id: str, session_id: str) -> list[Question]:

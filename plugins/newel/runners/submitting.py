@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any, Unpack
 
 from newel.runners.arguments import check_deps
@@ -82,6 +83,20 @@ class SubmittingRunner(Runner):
     async def cancel_run(self, *, user_id: str, session_id: str, invocation_id: str) -> None:
         """End a submitted run, whether it is queued, running or paused; each open call gets its result event."""
         await self._to_engine().cancel(self._place(user_id, session_id), invocation_id)
+
+    async def _telling(self, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+        """The events of a run that begins with an answer; then the engine is told, if the invocation is one of its own.
+
+        So that it knows that the run has ended. The log decides: a worker that looks at the run does nothing again.
+        """
+        invocation_id = ""
+        async with aclosing(events):
+            async for event in events:
+                invocation_id = event.invocation_id
+                yield event
+        if invocation_id:
+            with suppress(Exception):  # whoever follows the run tells it, too
+                await self.engine.signal(f"{self.app_name}:{invocation_id}")
 
     def _place(self, user_id: str, session_id: str) -> Place:
         return {"app_name": self.app_name, "user_id": user_id, "session_id": session_id}

@@ -15,17 +15,15 @@ from newel.engines.places import place_of
 from newel.policies.failure_events import is_failure
 from newel.runners import Runner
 from newel.runs import Run, RunRefusedError
-from newel.runs.run import WINDOW
-from newel.server.following import Elsewhere, Log, listen
+from newel.server.following import Log
 from newel.server.places import Place
+from newel.server.refusals import logged
+from newel.server.replaying import Elsewhere, SessionBus
 from newel.sessions.contract import SessionStore
-from newel_kernel import Event, Session, seam
+from newel_kernel import Event, Session
 
 if TYPE_CHECKING:
     from newel.server.state import State
-
-#: How often it is looked whether a run is over of which the bus tells nothing, in seconds.
-_POLL_SECONDS = 0.3
 
 
 async def submitted(
@@ -101,23 +99,15 @@ async def _events(
     """
     position, elsewhere = after, EngineRun(server, where, run.invocation_id)
     if streams and server.bus is not None and isinstance(store := server.services.session, SessionStore):
-        heard: asyncio.Queue[Event] = asyncio.Queue(WINDOW)
-        listening = seam.spawn(listen(server.bus.follow(store, **where, after=after), heard), name="bus")
+        told = SessionBus(server.bus, store, where).events(after, elsewhere.is_over)
         try:
-            while not listening.done():
-                try:
-                    async with asyncio.timeout(_POLL_SECONDS):
-                        event = await heard.get()
-                except TimeoutError:
-                    if not await elsewhere.goes_on():
-                        break
-                    continue
-                position += not event.partial
-                if event.invocation_id == run.invocation_id and not is_failure(event):
-                    yield event
-        finally:
-            listening.cancel()
-            await asyncio.gather(listening, return_exceptions=True)
+            async with aclosing(told):
+                async for event in told:
+                    position += not event.partial
+                    if event.invocation_id == run.invocation_id and not is_failure(event):
+                        yield event
+        except Exception as error:  # noqa: BLE001 - a plugin boundary: only partial events are missed without it
+            logged(error)
     async with aclosing(run.follow(position)) as rest:  # it knows when nothing more comes
         async for _, event in rest:
             if not is_failure(event):
@@ -144,6 +134,10 @@ class EngineRun(Elsewhere):
         """Whether the run is neither over nor waits for an answer."""
         record = await self.record()
         return record is not None and not await is_left(record, self._server.services.session, self._where)
+
+    async def is_over(self) -> bool:
+        """Whether nothing more comes of it for now."""
+        return not await self.goes_on()
 
     async def ending(self, log: Log) -> Exception | None:
         """What the engine says, which knows more than the log."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from newel import turns
 from newel.contexts.invocation_context import InvocationContext, full_invocation
@@ -17,6 +18,17 @@ from newel_kernel import BaseAgent, ConfigurationError, Event, Log, Turn, brief
 from newel_kernel import InvocationContext as KernelInvocationContext
 
 _log = logging.getLogger("newel.turns")
+#: In the `custom_metadata` of the message with which an invocation began: it pauses and resumes, whatever its app says.
+PAUSES = "newel.pauses"
+
+
+@dataclass(frozen=True, slots=True)
+class _Resumable:
+    is_resumable: bool = True
+
+
+#: What the invocations of a resumable app have.
+RESUMABLE = _Resumable()
 _IGNORED = (
     "newel: the answer belongs to the invocation %r, which asked for it; the invocation_id %r given with it is "
     "ignored: leave it out"
@@ -27,13 +39,8 @@ def enter(context: KernelInvocationContext, turn: Turn, invocation_id: str | Non
     """Turn the context of a message into that of the invocation to which it belongs, if that has begun before."""
     ctx = full_invocation(context)
     root = ctx.agent
-    if turn.answered:
-        check_answers(turn)
-    if invocation_id is not None and not ctx.is_resumable:
-        raise ConfigurationError(
-            f"invocation_id: {brief(invocation_id)} is provided but the app is not resumable; "
-            f"use App(resumability_config=ResumabilityConfig(is_resumable=True))"
-        )
+    if turn.answered or invocation_id is not None:
+        _check(ctx, turn, invocation_id)
     transfers = root.__newel__.transfers
     if transfers and getattr(root, "mode", None) in DELEGATE_MODES:
         raise ConfigurationError(
@@ -64,6 +71,26 @@ def enter(context: KernelInvocationContext, turn: Turn, invocation_id: str | Non
         )
     ctx.agent, ctx.resumed = first, True
     restore(ctx, standing)
+
+
+def _check(ctx: InvocationContext, turn: Turn, invocation_id: str | None) -> None:
+    """Check answers, and whether the invocation that asked, or that is named, can be resumed."""
+    if turn.answered:
+        check_answers(turn)
+    earlier = turn.asker.invocation_id if turn.asker is not None else invocation_id
+    if not ctx.is_resumable and earlier is not None and _pauses_anyway(turn.log, earlier):
+        ctx.resumability_config = RESUMABLE
+    if invocation_id is not None and not ctx.is_resumable:
+        raise ConfigurationError(
+            f"invocation_id: {brief(invocation_id)} is provided but the app is not resumable; "
+            f"use App(resumability_config=ResumabilityConfig(is_resumable=True))"
+        )
+
+
+def _pauses_anyway(log: Log, invocation_id: str) -> bool:
+    """Whether an invocation pauses and resumes in every app: an answer belongs to it, whoever gives the answer."""
+    begin = log.beginning(invocation_id)
+    return begin is not None and bool((log.events[begin].custom_metadata or {}).get(PAUSES))
 
 
 def answering(context: KernelInvocationContext) -> BaseAgent | None:

@@ -8,6 +8,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
@@ -20,6 +21,7 @@ from newel import Agent, Runner
 from newel.agents import RunConfig
 from newel.live import LiveMode, LiveRequestQueue
 from newel.plugins import BasePlugin
+from newel.server.replaying import SessionBus
 from newel.sessions import InMemorySessionService, SqliteSessionService
 from newel.testing import ScriptedModel
 from newel_kernel import ConfigurationError, Event, StreamingMode
@@ -279,3 +281,45 @@ def test_senders_of_loops_that_are_over_go(server: Any) -> None:
     assert server.client.info("clients")["connected_clients"] == 1
     del publisher
     gc.collect()
+
+
+def test_what_the_store_tells_of_is_not_waited_for(server: Any) -> None:
+    """Whoever appends without the bus, as from outside of a run, is heard of by the store at once."""
+
+    async def main() -> list[str]:
+        bus, store = Bus(server.url), InMemorySessionService()
+        await store.create_session(**WHERE)
+        async with aclosing(bus.follow(store, **WHERE, every=60)) as events:
+            waiting = asyncio.create_task(take(events, 2))
+            while not server.client.pubsub_channels():
+                await asyncio.sleep(0.01)
+            for text in ("one", "two"):
+                await asyncio.sleep(0.2)
+                await store.append_out_of_band(**WHERE, event=Event(author="x", message=text))
+            return await waiting
+
+    assert asyncio.run(main()) == ["[one]", "[two]"]
+
+
+def test_the_end_of_a_run_of_which_the_bus_tells_nothing_is_seen_when_the_session_changes(server: Any) -> None:
+    async def main() -> tuple[list[str], float]:
+        bus, store, over = Bus(server.url), InMemorySessionService(), asyncio.Event()
+        await store.create_session(**WHERE)
+
+        async def is_over() -> bool:
+            return over.is_set()
+
+        async with aclosing(SessionBus(bus, store, WHERE).events(0, is_over)) as events:
+            waiting = asyncio.create_task(take(events, 1))
+            await asyncio.sleep(1)
+            await store.append_out_of_band(**WHERE, event=Event(author="x", message="last"))
+            found = await waiting
+            over.set()
+            await store.wake(**WHERE)
+            began = time.monotonic()
+            found += [shown(event) async for event in events]
+            return found, time.monotonic() - began
+
+    texts, seconds = asyncio.run(main())
+    assert texts == ["[last]"]
+    assert seconds < 0.25

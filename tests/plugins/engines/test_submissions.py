@@ -136,6 +136,43 @@ def test_who_follows_tells_the_engine_of_an_answer_that_a_plain_run_took() -> No
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("app", ["resumable", "plain"])
+def test_an_answer_goes_to_the_invocation_that_asked_whoever_gives_it(app: str) -> None:
+    """A submitted run pauses in every app: a plain run goes on with it, and the engine knows that it has ended."""
+
+    async def main() -> None:
+        config = ResumabilityConfig(is_resumable=True) if app == "resumable" else None
+        async with _runner(_call(), "done", resumability_config=config) as runner:
+            run = await runner.submit(**WHERE, new_message="wipe")
+            assert await run.wait() is None
+            (question,) = await runner.questions(**WHERE)
+            events = [one async for one in runner.answer(question, True, **WHERE)]
+            assert {one.invocation_id for one in events} == {run.invocation_id}
+            assert [one.text for one in events if one.text] == ["done"]
+            while (await run.record()).state is not RunState.ENDED:
+                await asyncio.sleep(0.01)
+            session = await runner.session_service.get_session(app_name="shop", **WHERE)
+            assert session is not None
+            assert {one.invocation_id for one in session.events} == {run.invocation_id}
+            assert [one.text for one in session.events if one.text] == ["wipe", "done"]
+
+    asyncio.run(main())
+
+
+def test_a_plain_run_resumes_a_submitted_invocation_of_an_app_that_is_not_resumable() -> None:
+    async def main() -> None:
+        async with _runner("one", "two") as runner:
+            run = await runner.submit(**WHERE, new_message="first", invocation_id="e-1")
+            await run.wait()
+            assert [one async for one in runner.run_async(**WHERE, invocation_id="e-1")] == []  # it has ended
+            plain = [one async for one in runner.run_async(**WHERE, new_message="second")]
+            with pytest.raises(ConfigurationError, match="is not resumable"):
+                async for _ in runner.run_async(**WHERE, invocation_id=plain[0].invocation_id):
+                    pass
+
+    asyncio.run(main())
+
+
 def test_an_answer_wakes_a_run_that_no_engine_had() -> None:
     async def main() -> None:
         store = InMemorySessionService()

@@ -17,11 +17,12 @@ from newel.events.reserved import unreserved
 from newel.runs import Run
 from newel.server.calls import Call, endpoint
 from newel.server.endpoints.sessions import Body, opened, owner, place
-from newel.server.following import Elsewhere, ending, follow, replay
+from newel.server.following import ending, follow
 from newel.server.metrics.process import METRICS
 from newel.server.operations.traffic import BEGAN
 from newel.server.places import Place
 from newel.server.refusals import JSON, Refusal
+from newel.server.replaying import Elsewhere, Replay
 from newel.server.schemas import Needs, NeedsOne
 from newel.server.state import State
 from newel.server.streams import EventStream
@@ -216,7 +217,7 @@ async def streamed(call: Call, where: Place, run: Run | str, after: int = 0, *, 
     if isinstance(run, str):
         is_cut = partial(getattr, call.server, "cuts")
         elsewhere = _elsewhere(call, where, run)
-        frames = replay(store, where, wire, run, after, elsewhere, call.server.bus, is_cut=is_cut)
+        frames = Replay(store, where, run, after, wire, elsewhere, call.server.bus, is_cut).frames()
         await anext(frames)
         return EventStream(frames, call.server.settings.heartbeat, lambda: None)
     is_late = call.server.engine is not None or (starts and call.body.new_message is None)
