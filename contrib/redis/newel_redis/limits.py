@@ -77,17 +77,17 @@ class RedisGates:
         return microseconds / _MICRO if microseconds >= 0 else None
 
     async def close(self) -> None:
-        """Disconnect from Redis in the running event loop."""
+        """Disconnect from Redis in the running event loop; the next step there connects again."""
         await self._loops.close()
 
     async def _run(self, script: str, gate: str, *arguments: Any) -> Any:
         """The answer of a script, asked for until it comes; each may run twice without harm."""
         tag = blake2b(gate.encode(), digest_size=12).hexdigest()  # in braces: a cluster keeps the gate in one place
         keys = [f"{self._prefix}:limits:{{{tag}}}:{name}" for name in scripts.KEYS]
-        run = self._loops.get().register_script(script)
         ends, pause = seam.monotonic() + self._patience, _FIRST_PAUSE
         while True:
             try:
+                run = self._loops.get().register_script(script)  # another runner that closes has closed the client
                 return await _answered(run(keys=keys, args=arguments))
             except ResponseError as error:
                 raise SessionError(f"the Redis of the limits, {self._shown}, refused a step: {error}") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,11 +12,14 @@ from newel.cli.open_questions import questions_of, variable_of
 from newel.events.text import one_line
 from newel.flows.approvals import check_fit
 from newel.questions.confirmation import UnusableAnswerError, read_answer
+from newel.questions.given_answers import response_of
 from newel.questions.question import Kind, Question
 from newel.questions.values import answer_value
 from newel_kernel import BaseTool, BaseToolset, ConfigurationError, Json
 from newel_types import Content, FunctionCall, Part
 
+#: The most that is read of a credential.
+_MOST_BYTES = 1_000_000
 _YES, _NO = ("y", "yes"), ("n", "no")
 Responses = Sequence[tuple[Question, Mapping[str, object]]]
 
@@ -47,21 +51,42 @@ async def answers_to(conversation: Conversation, texts: Mapping[str, str]) -> Co
         if question is None:
             hint = f"; open: {', '.join(by_id)}" if by_id else "; nothing waits in this session"
             raise ConfigurationError(f"--answer: nothing waits for {call_id!r}{hint}")
-        if question.kind is Kind.CREDENTIAL:
-            raise ConfigurationError(_no_credential(question, conversation))
         try:
+            if question.kind is Kind.CREDENTIAL:
+                responses.append((question, _credential(question, text.strip(), conversation)))
+                continue
             responses.append((question, response_for(question, text, conversation)))
         except ConfigurationError as error:
             raise ConfigurationError(f"--answer {call_id}: {error}") from None
     return message_of(responses)
 
 
-def _no_credential(question: Question, conversation: Conversation) -> str:
-    return (
-        f"--answer {question.id}: a credential is not taken from the command line, where the shell's history keeps "
-        f"it; answer in `{conversation.command('chat')}`, or set {variable_of(question, conversation)} and send the "
-        f"message again"
-    )
+def _credential(question: Question, text: str, conversation: Conversation) -> Json:
+    """The response with a credential: its secret, or its JSON, from stdin or a file; never from the command line."""
+    if text != "-" and not text.startswith("@"):
+        raise ConfigurationError(
+            f"a credential is not taken from the command line, where the shell's history keeps it: give "
+            f"{question.id}=- to read it from stdin, or {question.id}=@FILE; or answer in "
+            f"`{conversation.command('chat')}`, or set {variable_of(question, conversation)} and send the message again"
+        )
+    try:
+        data = sys.stdin.buffer.read(_MOST_BYTES) if text == "-" else _first_bytes(text[1:])
+        secret = data.decode("utf-8").strip()
+    except OSError as error:
+        raise ConfigurationError(f"{text[1:]} cannot be read: {error.strerror or type(error).__name__}") from None
+    except UnicodeDecodeError:
+        raise ConfigurationError("the credential must be UTF-8") from None
+    if not secret:
+        raise ConfigurationError("the credential is empty")
+    try:
+        return response_of(question, parsed_object(secret) if secret.startswith("{") else secret)
+    except (ConfigurationError, ValueError):  # its text may quote the secret
+        raise ConfigurationError("this is not a credential: give the secret, or the JSON of a credential") from None
+
+
+def _first_bytes(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(_MOST_BYTES)
 
 
 def message_of(responses: Responses) -> Content:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -15,19 +16,20 @@ from newel.engines import BaseEngine, RunRecord
 from newel.engines.kinds import EngineBackend
 from newel.files.agent_source import AgentSource, load_source
 from newel.runners import Runner
-from newel_compose import Composition
+from newel_compose import Composition, without_password
 from newel_kernel import ConfigurationError, did_you_mean
 
 T = TypeVar("T")
 #: How many runs are looked at for one whose id begins with something.
 _LOOKED_AT = 1000
+_SESSIONS = "--sessions"
 
 
 def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Declare the AGENT argument, --sessions and --engine."""
     for decorate in (
         click.option("--engine", metavar="URI", help="The engine; by default the distribution's."),
-        click.option("--sessions", metavar="URI", help="Where sessions are kept; by default .newel/sessions.db."),
+        click.option(_SESSIONS, metavar="URI", help="Where sessions are kept; by default .newel/sessions.db."),
         click.argument("agent"),
     ):
         command = decorate(command)
@@ -53,6 +55,12 @@ class EngineRuns:
     agent: str
     runner: Runner
     engine: BaseEngine
+    #: The --sessions and --engine that were given.
+    options: tuple[str, ...] = ()
+
+    def command(self, name: str, *words: str) -> str:
+        """A command line about these runs that works as this one does. It shows no password: the user adds that."""
+        return shlex.join(["newel", *name.split(), self.agent, *words, *self.options])
 
     async def named(self, text: str) -> RunRecord:
         """The run with that invocation id, or the only one whose id begins with it."""
@@ -66,13 +74,14 @@ class EngineRuns:
             raise ConfigurationError(f"{len(matches)} runs begin with {text!r}: {several}; give more of the id")
         if not matches:
             ids = [one.spec.invocation_id for one in records]
-            hint = did_you_mean(text, ids) or f"; `newel runs list {self.agent}` shows them"
+            hint = did_you_mean(text, ids) or f"; `{self.command('runs list')}` shows them"
             raise ConfigurationError(f"the engine has no run {text!r} of {app!r}{hint}")
         return matches[0]
 
     def conversation(self, user: str, session: str) -> Conversation:
         """The conversation that a run is part of."""
-        return Conversation(self.runner, user, session, (self.agent, "--user", user))
+        sessions = self.options[:2] if self.options[:1] == (_SESSIONS,) else ()
+        return Conversation(self.runner, user, session, (self.agent, "--user", user, *sessions))
 
 
 def with_engine(
@@ -91,13 +100,19 @@ def with_engine(
         try:
             store = (store_of(source) if sessions is None else None) or open_store(composition, sessions)
             try:
-                return await work(EngineRuns(agent, _runner(source, composition, store, opened), opened))
+                runner = _runner(source, composition, store, opened)
+                return await work(EngineRuns(agent, runner, opened, _given(sessions, engine)))
             finally:
                 await store.close()
         finally:
             await opened.close()
 
     return run_loop(run())
+
+
+def _given(sessions: str | None, engine: str | None) -> tuple[str, ...]:
+    pairs = ((_SESSIONS, sessions), ("--engine", engine))
+    return tuple(word for name, uri in pairs if uri is not None for word in (name, without_password(uri)))
 
 
 def _runner(source: AgentSource, composition: Composition, store: Any, engine: BaseEngine) -> Runner:

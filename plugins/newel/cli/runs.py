@@ -120,7 +120,10 @@ def retry(ctx: click.Context, agent: str, run: str, sessions: str | None, engine
 def signal(
     ctx: click.Context, agent: str, run: str, answers: tuple[str, ...], sessions: str | None, engine: str | None
 ) -> None:
-    """Answer a run that waits, or say that its answer is stored. Status 1: it does not wait, or an answer lacks."""
+    """Answer a run that waits, or say that its answer is stored. Status 1: it does not wait, or an answer lacks.
+
+    A credential comes from stdin (CALL_ID=-) or from a file (CALL_ID=@FILE), and is sealed by the credential service.
+    """
     texts = check_answers(answers, run)
 
     async def work(runs: EngineRuns) -> int:

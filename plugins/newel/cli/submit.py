@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 
 import click
 
@@ -13,6 +12,7 @@ from newel.cli.open_questions import description_of, questions_of, variable_of
 from newel.cli.run import WAITING, message_text
 from newel.cli.terminal import say, show_json, to_terminal
 from newel.engines import RunFailedError, RunState, SubmittedRun
+from newel.engines.answers import takes_credentials
 from newel.questions.question import Kind, Question
 from newel.runs import RunCancelledError
 from newel_kernel import SessionNotFoundError, seam
@@ -69,7 +69,7 @@ async def _waited(runs: EngineRuns, run: SubmittedRun) -> int:
     try:
         answer = await run.wait()
     except asyncio.CancelledError:
-        show = shlex.join(["newel", "runs", "show", runs.agent, run.invocation_id])
+        show = runs.command("runs show", run.invocation_id)
         say(f"the run goes on: {show} (or cancel, in place of show)", err=True)
         raise
     except (RunFailedError, RunCancelledError, SessionNotFoundError) as error:
@@ -82,15 +82,18 @@ async def _waited(runs: EngineRuns, run: SubmittedRun) -> int:
     conversation = runs.conversation(run.spec.user_id, run.spec.session_id)
     for one in await questions_of(conversation) or ():
         if one.invocation_id == run.invocation_id:
-            say(f"waiting: {'; '.join(description_of(one))} - {_way(one, run, runs.agent, conversation)}", err=True)
+            say(f"waiting: {'; '.join(description_of(one))} - {_way(one, run, runs, conversation)}", err=True)
     return WAITING
 
 
-def _way(question: Question, run: SubmittedRun, agent: str, conversation: Conversation) -> str:
-    """What is to be done about a question: no command line takes a credential, since the shell's history keeps it."""
+def _way(question: Question, run: SubmittedRun, runs: EngineRuns, conversation: Conversation) -> str:
+    """What is to be done about a question."""
     if question.kind is not Kind.CREDENTIAL:
-        return shlex.join(["newel", "runs", "signal", agent, run.invocation_id, "--answer", f"{question.id}=ANSWER"])
-    cancel = shlex.join(["newel", "runs", "cancel", agent, run.invocation_id])
+        return runs.command("runs signal", run.invocation_id, "--answer", f"{question.id}=ANSWER")
+    if takes_credentials(runs.engine, runs.runner):
+        signal = runs.command("runs signal", run.invocation_id, "--answer", f"{question.id}=-")
+        return f"{signal}, which reads it from stdin (or =@FILE)"
+    cancel = runs.command("runs cancel", run.invocation_id)
     return f"{cancel}, set {variable_of(question, conversation)} for the workers, and submit the message again"
 
 

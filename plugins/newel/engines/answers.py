@@ -14,6 +14,8 @@ from newel_kernel import Event, Json, Log, Session, SessionNotFoundError, StaleS
 
 if TYPE_CHECKING:
     from newel.auth.credential_service.base_credential_service import BaseCredentialService
+    from newel.engines.engine import BaseEngine
+    from newel.engines.places import AppRunner
 
 #: Who answers says so before the answer is stored: the engine looks at the run this many seconds later in any case.
 LOOK_SECONDS = 30.0
@@ -55,6 +57,11 @@ def check_first(log: Log, ids: Collection[str | None]) -> None:
 def is_shared(service: BaseCredentialService | None) -> bool:
     """Whether another process finds what this one keeps there."""
     return service is not None and not isinstance(service, InMemoryCredentialService)
+
+
+def takes_credentials(engine: BaseEngine, runner: AppRunner) -> bool:
+    """Whether a credential that answers a run of the runner's app reaches its worker."""
+    return engine.in_process or is_shared(runner.credential_service)
 
 
 def check_open(log: Log, ids: Collection[str | None]) -> None:

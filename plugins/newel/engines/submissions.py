@@ -13,7 +13,7 @@ from newel.engines.answers import (
     check_first,
     check_open,
     check_waits,
-    is_shared,
+    takes_credentials,
 )
 from newel.engines.closing import close_calls
 from newel.engines.endings import RunFailedError, ending_of
@@ -136,7 +136,7 @@ class Submissions:
         turn = log.turn(content)
         if turn.answered:
             check_answers(turn)
-            if not (self.engine.in_process or is_shared(self._runner.credential_service)):
+            if not takes_credentials(self.engine, self._runner):
                 check_open(log, turn.answered)
         if (waiting := continued(self._runner.agent, turn, True)) is not None:
             message = Message(content, None, spec.state_delta, mode=Entry())

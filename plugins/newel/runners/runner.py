@@ -39,6 +39,7 @@ _steering = deferred("newel.runners.steering", "Steering")
 _applying = deferred("newel.budgets.composing", "applying")
 _open_questions = deferred("newel.questions.given_answers", "open_in")
 _answering = deferred("newel.questions.given_answers", "answering")
+_close_gates = deferred("newel.limits.places", "close_gates")
 
 
 def as_root(node: Any) -> BaseAgent:
@@ -346,7 +347,7 @@ class Runner(TypedRuns[DepsIn, Out], SubmittingRunner, SessionChanges):
         return events
 
     async def close(self, seconds: float | None = None) -> None:
-        """Cancel the background runs; then close the tree's toolsets and the plugins.
+        """Cancel the background runs; then close the tree's toolsets, the plugins, and what keeps limits.
 
         One that hangs is abandoned after its timeout: `seconds`, else the runner's `plugin_close_timeout`.
         """
@@ -355,6 +356,8 @@ class Runner(TypedRuns[DepsIn, Out], SubmittingRunner, SessionChanges):
         await self.runs.close(seconds)
         if self._submissions is not None:
             await self._submissions.close()
+        if limits := self.composition.distribution.services.get("limits"):
+            await _close_gates()(limits)
         await runs.close_all(self.agent, self.plugins, seconds)
 
     async def __aenter__(self) -> Self:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -17,6 +18,7 @@ from urllib.request import urlopen
 
 import pytest
 from click.testing import CliRunner, Result
+from cryptography.fernet import Fernet
 from tests.contrib.dbos.working import HOST, PATIENCE
 
 from newel.cli.group import cli
@@ -40,9 +42,9 @@ class Project:
         (path / "shop").mkdir()
         (path / "shop" / "agent.py").write_text(_AGENT, "utf-8")
 
-    def worker(self) -> tuple[subprocess.Popen[str], str]:
+    def worker(self, *options: str) -> tuple[subprocess.Popen[str], str]:
         """A worker that is ready, and the address of its health."""
-        command = [sys.executable, "-m", "newel.cli.main", "worker", "shop"]
+        command = [sys.executable, "-m", "newel.cli.main", "worker", "shop", *options]
         environment = {**os.environ, "PYTHONPATH": str(self.path)}
         worker = subprocess.Popen(command, cwd=self.path, env=environment, stdout=subprocess.PIPE, text=True)
         self.workers.append(worker)
@@ -51,8 +53,8 @@ class Project:
         assert ready == "ready: shop"
         return worker, address.removesuffix("/metrics")
 
-    def newel(self, *words: str) -> Result:
-        return CliRunner().invoke(cli, words)
+    def newel(self, *words: str, stdin: str | None = None) -> Result:
+        return CliRunner().invoke(cli, words, input=stdin)
 
     def shown(self, run: str) -> dict[str, Any]:
         shown: dict[str, Any] = json.loads(self.newel("runs", "show", "shop", run).output)
@@ -135,6 +137,61 @@ def test_a_run_is_submitted_answered_released_and_taken_over(project: Project) -
     _until(lambda: project.shown("long")["state"] == "ended")
     listed = json.loads(project.newel("runs", "list", "shop", "--most", "2").output)
     assert [(one["run"], one["state"]) for one in listed] == [("long", "ended"), ("payment", "ended")]
+
+
+_LOOKING = """
+from newel import Agent, App
+from newel.auth import AuthConfig, AuthCredential
+from newel.auth.auth_schemes import APIKey
+from newel.testing import ScriptedModel
+from newel.tools import AuthenticatedFunctionTool
+from newel.types import FunctionCall
+from pathlib import Path
+
+def look(credential: AuthCredential) -> str:
+    Path("seen").write_text(credential.api_key)
+    return "rain"
+
+key = AuthConfig(auth_scheme=APIKey(in_="header", name="X-Key"), credential_key="weather")
+model = ScriptedModel([FunctionCall(name="look", args={}), "It rains."])
+tools = [AuthenticatedFunctionTool(look, auth_config=key)]
+app = App(name="shop", root_agent=Agent(name="clerk", model=model, tools=tools))
+"""
+
+
+@pytest.mark.parametrize("source", ["stdin", "file"])
+def test_a_credential_answers_a_run_by_the_command_that_is_printed(
+    project: Project, database: str, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    """With the engine and the sessions that `submit` was given, and never by the command line itself."""
+    monkeypatch.setenv("NEWEL_CREDENTIALS_KEY", Fernet.generate_key().decode())
+    (project.path / "shop" / "agent.py").write_text(_LOOKING, "utf-8")
+    services = {"credential": f"file:{project.path}/credentials"}
+    uri = json.loads((project.path / "newel.yaml").read_text())["services"]["engine"]
+    (project.path / "newel.yaml").write_text(json.dumps({"extends": "standard", "services": services}), "utf-8")
+    options = ("--sessions", f"postgresql://postgres@{HOST}/{database}", "--engine", uri)
+    project.worker(*options)
+    name = f"weather-{source}"
+    waits = project.newel("submit", "shop", "hi", "--wait", "--invocation", name, *options)
+    assert waits.exit_code == 3, waits.output
+    command = shlex.split(waits.stderr.rpartition(" - ")[2].partition(", which reads it")[0])
+    assert command[:5] == ["newel", "runs", "signal", "shop", name]
+    clear = project.newel(*(word.replace("=-", "=hunter2") for word in command[1:]))
+    assert (clear.exit_code, "hunter2" in clear.output) == (2, False)
+    (project.path / "secret").write_text("hunter2-hunter2\n")
+    words = command[1:] if source == "stdin" else [word.replace("=-", "=@secret") for word in command[1:]]
+    answered = project.newel(*words, stdin="hunter2-hunter2\n")
+    assert (answered.exit_code, answered.stdout) == (0, f"{name} goes on\n")
+
+    def ended() -> bool:
+        shown = project.newel("runs", "show", "shop", name, *options)
+        return bool(json.loads(shown.output)["state"] == "ended")
+
+    _until(ended)
+    assert (project.path / "seen").read_text() == "hunter2-hunter2"
+    dumped = subprocess.run(["pg_dump", "-h", HOST, "-U", "postgres", database], capture_output=True, check=True).stdout
+    assert b"It rains." in dumped
+    assert b"hunter2" not in dumped
 
 
 def test_what_cannot_be_meant_is_told(project: Project) -> None:

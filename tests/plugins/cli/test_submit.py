@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import ClassVar
 
 import pytest
 
@@ -11,11 +12,17 @@ from newel.auth import AuthConfig, AuthCredential
 from newel.auth.auth_schemes import APIKey
 from newel.cli.engine_options import EngineRuns
 from newel.cli.submit import _waited
-from newel.engines import RunState
+from newel.engines import InlineEngine, RunState
 from newel.sessions import InMemorySessionService
 from newel.testing import ScriptedModel
 from newel.tools import AuthenticatedFunctionTool
 from newel_types import FunctionCall
+
+
+class Elsewhere(InlineEngine):
+    """An engine whose workers are other processes, which share no credential service with this one."""
+
+    in_process: ClassVar[bool] = False
 
 
 def look(credential: AuthCredential) -> str:
@@ -36,12 +43,13 @@ def test_a_credential_is_asked_for_where_it_is_taken(
         store = InMemorySessionService()
         async with Runner(app_name="shop", agent=agent, session_service=store, auto_create_session=True) as runner:
             run = await runner.submit(user_id="ann", session_id="s", new_message="hi", invocation_id="r")
-            runs = EngineRuns("shop", runner, runner.engine)
+            runs = EngineRuns("shop", runner, Elsewhere(), ("--sessions", "sqlite:///s.db"))
             assert await _waited(runs, run) == 3
             said = capsys.readouterr().err
             assert "--answer" not in said
-            command = "newel runs cancel shop r, set NEWEL_CREDENTIAL_WEATHER for the workers, and submit"
-            assert command in said
+            assert (
+                "newel runs cancel shop r --sessions sqlite:///s.db, set NEWEL_CREDENTIAL_WEATHER for the wor" in said
+            )
             await run.cancel()
             monkeypatch.setenv("NEWEL_CREDENTIAL_WEATHER", "k")
             again = await runner.submit(user_id="ann", session_id="s", new_message="hi")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from redis import Redis
 
-from newel.agents import LlmAgent
+from newel.agents import LlmAgent, RunConfig
 from newel.apps import App
 from newel.engines import AgentWork, InlineEngine, RunState
 from newel.limits import LimitExceededError, NotAdmittedError, admitted, gates_of
@@ -212,6 +214,33 @@ def test_a_distribution_names_who_keeps_limits(redis_gates: str) -> None:
         with pytest.raises(NotAdmittedError, match="number 1 of the line"):
             async with admitted(runner.composition, runner.session_service, "t", "run", lambda: None):
                 pass
+
+    asyncio.run(main())
+
+
+def test_closing_a_runner_closes_its_connections_to_what_keeps_limits(redis_gates: str) -> None:
+    """Also if each of its runs has a composition of its own; others that are under way are not disturbed."""
+
+    async def main() -> None:
+        name = f"test-{uuid4().hex}"
+        uri, limits = f"{redis_gates}&client_name={name}", {"models": {"slow": {"concurrency": 2}}}
+
+        def connections() -> int:
+            with Redis.from_url(redis_gates.partition("?")[0]) as client:
+                return sum(one["name"] == name for one in client.client_list())
+
+        other = runner_of(Slow(seconds=1.0), limits, InMemorySessionService(), uri)
+        talking = asyncio.create_task(talk(other, "s"))
+        async with runner_of(Slow(), limits, InMemorySessionService(), uri) as runner:
+            assert await talk(runner, "s") == ["done"]
+            budgets = RunConfig(budgets=[{"per": "session", "calls": 3}])
+            where = {"user_id": "ada", "session_id": "s", "run_config": budgets}
+            assert [one.text async for one in runner.run_async(**where, new_message="tea")] == ["done"]
+        assert await talking == ["done"]
+        assert connections() > 0
+        await other.close()
+        await asyncio.sleep(0.05)
+        assert connections() == 0
 
     asyncio.run(main())
 
