@@ -125,13 +125,14 @@ class LlmDriver(Driver, ModelDriver):
         return events if agent.output_key is None else self._saving_output(ctx, events)
 
     def _steps(self, ctx: InvocationContext) -> Events:
-        if not self.has_modes():
-            if ctx.run_config.streaming_mode is StreamingMode.SSE and any(map(_reports, self.agent.tools)):
-                events: Events = _reporting()(ctx, reason_and_act)
-                return events
-            return reason_and_act(ctx)
-        Plan.of(ctx)  # an edit may have changed the tools of modes
-        return task.delegating(self.agent, ctx)
+        agent: LlmAgent = self.agent
+        if agent.mode == "task" or (agent.sub_agents and self.has_modes()):
+            Plan.of(ctx)  # an edit may have changed the tools of modes
+            return task.delegating(agent, ctx)
+        if ctx.run_config.streaming_mode is StreamingMode.SSE and any(map(_reports, agent.tools)):
+            events: Events = _reporting()(ctx, reason_and_act)
+            return events
+        return reason_and_act(ctx)
 
     async def _answering(self, ctx: InvocationContext) -> Events:
         """The agent's events; its model is asked again while its answer does not fit the output schema."""
