@@ -59,11 +59,11 @@ class SqliteDatabase:
         """A connection that reads; each statement sees one state of the file."""
         with self._reading, self.explained("read"):
             self.check_place()
-            if self._place.is_read_only and self._reader is None:
-                with closing(self._look()) as connection:
-                    yield connection
-                return
             if self._reader is None:
+                if self._place.is_read_only:
+                    with closing(self._look()) as connection:
+                        yield connection
+                    return
                 self._reader = self._writer if self.path == MEMORY else self.connect()
                 assert self._reader is not None
             yield self._reader

@@ -135,10 +135,12 @@ class SqliteWriter:
         return items, True
 
     def _next(self) -> Outcome | None:
-        """The next item of the queue. Before a long wait, the thread commits the writes that were sent."""
-        if self._background:
-            with suppress(Empty):
-                return self._queue.get(timeout=_MOMENT)
+        """The next item of the queue. Before a long wait, the thread commits the writes that were sent.
+
+        It waits a moment first: the end of a run sends one, and need not wake a thread that has just committed.
+        """
+        with suppress(Empty):
+            return self._queue.get(timeout=_MOMENT)
         while True:
             self._is_idle = True
             if self._background:

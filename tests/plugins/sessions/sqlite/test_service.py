@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import json
 import math
@@ -19,12 +20,15 @@ import weakref
 from collections.abc import Awaitable, Callable
 from datetime import date
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
 
 from newel.sessions import SqliteSessionService
+from newel.sessions.sqlite import writer
 from newel.sessions.sqlite.database import locate
+from newel.sessions.stored import clockwork
 from newel.sessions.stored.schema import MIGRATIONS
 from newel.sessions.stored.steps import Batch
 from newel_kernel import (
@@ -848,3 +852,48 @@ def test_a_store_that_may_not_be_written_can_be_read(what: str) -> None:
         out = finished(python(_READS, Path(folder) / "s.db", what))
         Path(folder).chmod(0o755)
     assert out.splitlines() == ["['first', 'second'] ['k', 'user:n'] 1 1", "True 2", "True 2"]
+
+
+def test_the_end_of_a_run_wakes_no_thread_that_has_just_committed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Counted(SimpleQueue[Any]):
+        puts = 0
+
+        def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
+            Counted.puts += 1
+            super().put(item, block, timeout)
+
+    monkeypatch.setattr(clockwork, "Queue", Counted)
+    monkeypatch.setattr(writer, "_MOMENT", 2.0)
+
+    async def scenario(store: SqliteSessionService) -> None:
+        await store.create_session(**AT)
+        view = await store.open(**AT)
+        assert view is not None
+        store.hold(view, 60)
+        await store.append_event(view, said("a"))
+        await asyncio.sleep(0.1)  # the thread waits again
+        before = Counted.puts
+        store.release_soon(view)
+        assert Counted.puts == before
+        owners = [("",)]
+        with contextlib.closing(sqlite3.connect(tmp_path / "s.db")) as connection:
+            while owners != [(None,)]:  # it is committed all the same
+                await asyncio.sleep(0.05)
+                owners = connection.execute("SELECT owner FROM sessions").fetchall()
+
+    run(tmp_path, scenario)
+
+
+def test_only_the_first_read_asks_whether_the_file_may_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario(store: SqliteSessionService) -> None:
+        await store.create_session(**AT)
+        assert await store.open(**AT) is not None
+        monkeypatch.setattr(os, "access", lambda *_, **__: pytest.fail("it asks again"))
+        assert await store.open(**AT) is not None
+        monkeypatch.undo()
+
+    run(tmp_path, scenario)
