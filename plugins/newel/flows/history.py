@@ -6,6 +6,7 @@ response that does not follow its call, a transcription) start a new epoch: ever
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -70,7 +71,7 @@ class History:
     def _reset(self) -> None:
         self._past: list[Event] = []
         #: The number of contents after each seen event, for rolling back when a log is cut.
-        self._marks: list[int] = []
+        self._marks = array("I")
         self._contents: list[Content] = []
         #: The calls of the last visible event: only a response to these may simply be appended.
         self._calls: Ids = ()
@@ -262,7 +263,7 @@ class History:
         self._whole = [event for event in whole if event.content is not None]
         self._contents = [outgoing(event.content) for event in self._whole if event.content is not None]
         self._past = events
-        self._marks = [len(self._contents)] * len(self._past)
+        self._marks = array("I", [len(self._contents)]) * len(self._past)
         self._epoch = len(self._past)
         self._calls = tuple(rearrangement.call_ids(whole[-1])) if whole else ()
         for event in Log(events).standing():
