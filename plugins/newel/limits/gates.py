@@ -64,7 +64,7 @@ class Gates(Protocol):
         """
 
 
-Kind = Literal["tenant", "tenant_calls", "model", "model_calls"]
+Kind = Literal["tenant", "tenant_calls", "model", "model_calls", "session"]
 
 
 def gate_id(kind: Kind, name: str) -> str:

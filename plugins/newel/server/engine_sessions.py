@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
 
 from newel.claims.errors import SessionBusyError
 from newel.claims.settings import Settings
@@ -17,8 +16,9 @@ from newel.runs import Run
 from newel.server.engine_runs import EngineRun, submitted
 from newel.server.engine_steering import steered
 from newel.server.places import Owner, Place
+from newel.server.turns import turn
 from newel.sessions.watching import watched
-from newel_kernel import BaseSessionService, Json, Key
+from newel_kernel import BaseSessionService, Json
 from newel_types import Content
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 #: How many runs of a session are looked at, or of an app for those of a user, in each state.
 _MOST_LOOKED_AT = 1000
-#: A session -> held while it is looked whether a message may begin a run there.
-_TURNS: Key[WeakValueDictionary[tuple[str, ...], asyncio.Lock]] = Key("server.engine_turns", WeakValueDictionary)
 
 
 async def begun(
@@ -41,8 +39,7 @@ async def begun(
     is_answer = message is not None and any(part.function_response is not None for part in message.parts or ())
     if not isinstance(claims, Settings) or claims.busy == "queue" or is_answer:
         return await submitted(server, runner, where, message, invocation_id, **options)
-    name = (where["app_name"], where["user_id"], where["session_id"])
-    async with server.stash[_TURNS].setdefault(name, asyncio.Lock()):
+    async with turn(server, where):
         known = [one for one in await of_session(server, where) if one.state is not RunState.PAUSED]
         others = [one.spec.invocation_id for one in known if one.spec.invocation_id != invocation_id]
         if others and claims.busy == "refuse":
@@ -56,11 +53,21 @@ async def begun(
 
 async def of_user(engine: BaseEngine, owner: Owner) -> list[RunRecord]:
     """The runs of a user that are not over, the newest first."""
+    found = await _in_states(engine, owner, *(state for state in RunState if state not in OVER))
+    return sorted(found, key=lambda one: one.submitted, reverse=True)
+
+
+async def at_work(engine: BaseEngine, owner: Owner) -> set[str]:
+    """The ids of a user's sessions of which a run waits for a worker or has one."""
+    return {one.spec.session_id for one in await _in_states(engine, owner, RunState.QUEUED, RunState.RUNNING)}
+
+
+async def _in_states(engine: BaseEngine, owner: Owner, *states: RunState) -> list[RunRecord]:
     app, found = owner["app_name"], dict[str, RunRecord]()  # one may change its state meanwhile
-    for state in (state for state in RunState if state not in OVER):
+    for state in states:
         records = await engine.records(app_name=app, state=state, most=_MOST_LOOKED_AT)
         found |= {one.spec.key: one for one in records if one.spec.user_id == owner["user_id"]}
-    return sorted(found.values(), key=lambda one: one.submitted, reverse=True)
+    return [*found.values()]
 
 
 async def of_session(server: State, where: Place) -> list[RunRecord]:

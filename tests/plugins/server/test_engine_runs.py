@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, ClassVar
 
 import httpx
@@ -16,7 +17,7 @@ from newel.engines import AgentWork, EngineUnavailableError, EngineWorker, Inlin
 from newel.engines.places import place_of
 from newel.runners import Runner
 from newel.server import Options, app
-from newel.sessions import InMemorySessionService
+from newel.sessions import InMemorySessionService, SqliteSessionService
 from newel.testing import ScriptedModel
 from newel.tools import FunctionTool
 from newel_compose import compose
@@ -50,7 +51,7 @@ class World:
             session_service=self.store,
             engine=self.engine,
             composition=composition,
-            options=Options(max_runs=most),
+            options=Options(max_runs=most, development=True),
         )
 
     async def pay(self) -> str:
@@ -359,6 +360,67 @@ def test_the_runs_of_a_session_and_of_a_user_are_listed_whoever_submitted_them()
             assert (await client.get("/apps/clerk/users/u/sessions/none/runs")).status_code == 404
 
     asyncio.run(main())
+
+
+def test_a_session_whose_run_others_have_is_said_to_be_running() -> None:
+    async def main() -> None:
+        world = World([FunctionCall(name="hang", args={})], "over", [FunctionCall(name="pay", args={})])
+        listed = "/dev/apps/clerk/users/u/session-summaries"
+
+        async def status(client: httpx.AsyncClient) -> str:
+            ((one,),) = ((await client.get(listed)).json()["sessions"],)
+            return str(one["status"])
+
+        async with world.client() as client:
+            assert await status(client) == "done"
+            other = world.runner_elsewhere()
+            await other.submit(user_id="u", session_id="s", new_message="hang")
+            assert await status(client) == "running"  # it waits for a worker
+            await world.worker()
+            await world.begun.wait()
+            assert await status(client) == "running"
+            world.gate.set()
+            while (await client.get(RUNS)).json():
+                await asyncio.sleep(0.01)
+            assert await status(client) == "done"
+            await (await other.submit(user_id="u", session_id="s", new_message="pay")).wait()
+            assert await status(client) == "asks"
+
+            async def away(*_: Any, **__: Any) -> Any:
+                raise EngineUnavailableError("engine.internal:7233 did not answer")
+
+            world.engine.records = away  # type: ignore[method-assign]
+            assert await status(client) == "asks"
+
+    asyncio.run(main())
+
+
+def test_a_session_that_another_process_runs_without_an_engine_is_said_to_be_running(tmp_path: Path) -> None:
+    async def main() -> None:
+        path = str(tmp_path / "s.db")
+        async with SqliteSessionService(path) as here, SqliteSessionService(path) as there:
+            world = World([FunctionCall(name="hang", args={})], "over")
+            runner = Runner(app_name="clerk", agent=world.runner.agent, session_service=there)
+            await there.create_session(**WHERE)  # type: ignore[arg-type]
+            server = app(agents={"clerk": runner.agent}, session_service=here, options=Options(development=True))
+            transport = httpx.ASGITransport(app=server)
+            async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+
+                async def statuses() -> list[str]:
+                    listed = await client.get("/dev/apps/clerk/users/u/session-summaries")
+                    return [one["status"] for one in listed.json()["sessions"]]
+
+                run = runner.start(user_id="u", session_id="s", new_message="hang")
+                await world.begun.wait()
+                assert await statuses() == ["running"]
+                world.gate.set()
+                await run.wait()
+                while await statuses() != ["done"]:  # the lease is given back behind the run
+                    await asyncio.sleep(0.01)
+            await server.close()
+            await runner.close()
+
+    asyncio.run(asyncio.wait_for(main(), 60))
 
 
 def test_a_second_answer_is_a_conflict() -> None:
