@@ -32,7 +32,7 @@ class PostgresSessionService(StoredSessionService):
         pool_size: int = 8,
         proxy: bool = False,
         patience: float = 15.0,
-        live_sessions: int = 256,
+        live_sessions: int | None = None,
         read_only: bool = False,
     ) -> None:
         access = access_of(url, schema, pool_size, proxy, patience, "session store")

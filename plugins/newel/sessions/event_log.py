@@ -111,13 +111,20 @@ class EventLog(list[Event]):
         return list, (list(self),)  # a copy is an ordinary list
 
 
-class LiveLogs:
-    """The logs in use, one per session, and the `most` logs that were used last."""
+#: How many logs stay in memory at least, and up to which size together more of them do: about 30 MB. The size of a log
+#: is that of its events, and of what is kept with it, as so many more events.
+_LOGS, _SIZE, _KEPT = 256, 32_768, 16
 
-    def __init__(self, most: int) -> None:
-        self.most = max(most, 1)
+
+class LiveLogs:
+    """The logs in use, one per session, and those that were used last: `most` of them, or None: by their size."""
+
+    def __init__(self, most: int | None = None) -> None:
+        self.most = most if most is None else max(most, 1)
         self._used: weakref.WeakValueDictionary[Key, EventLog] = weakref.WeakValueDictionary()
-        self._recent: OrderedDict[Key, EventLog] = OrderedDict()
+        #: The logs used last, with their sizes when they were used.
+        self._recent: OrderedDict[Key, tuple[EventLog, int]] = OrderedDict()
+        self._size = 0
 
     def get(self, key: Key) -> EventLog | None:
         """The log of a session, or None."""
@@ -131,14 +138,25 @@ class LiveLogs:
                 if present.number == log.number:
                     present.grow(0, log)  # two readers loaded it at the same time
                 log = present
-            self._used[key] = self._recent[key] = log
-            self._recent.move_to_end(key)
-            while len(self._recent) > self.most:
-                self._recent.popitem(last=False)
+            self._used[key] = log
+            self._drop(key)
+            size = len(log) + _KEPT
+            self._recent[key] = log, size
+            self._size += size
+            while self._are_too_many():
+                self._drop(next(iter(self._recent)))
             return log
+
+    def _are_too_many(self) -> bool:
+        count = len(self._recent)
+        return count > self.most if self.most is not None else count > _LOGS and self._size > _SIZE
+
+    def _drop(self, key: Key) -> None:
+        _, size = self._recent.pop(key, (None, 0))
+        self._size -= size
 
     def forget(self, key: Key) -> None:
         """Drop the log of a session that is gone."""
         with containers:
-            self._recent.pop(key, None)
+            self._drop(key)
             self._used.pop(key, None)

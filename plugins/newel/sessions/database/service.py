@@ -30,7 +30,7 @@ class DatabaseSessionService(StoredSessionService):
         db_engine: AsyncEngine | None = None,
         *,
         patience: float = 15.0,
-        live_sessions: int = 256,
+        live_sessions: int | None = None,
         read_only: bool = False,
         **engine: Any,
     ) -> None:

@@ -80,7 +80,7 @@ class SqliteSessionService(StoredSessionService):
         self,
         db_path: str | os.PathLike[str],
         *,
-        live_sessions: int = 256,
+        live_sessions: int | None = None,
         patience: float = PATIENCE,
         read_only: bool = False,
     ) -> None:

@@ -14,9 +14,9 @@ from newel_kernel import Event, GetSessionConfig, Session, SessionError, Session
 
 
 class SessionReader:
-    """Views of sessions; the logs of the `live_sessions` used last stay in memory."""
+    """Views of sessions; the logs of those used last stay in memory: `live_sessions`, or None: by their size."""
 
-    def __init__(self, database: Database, live_sessions: int) -> None:
+    def __init__(self, database: Database, live_sessions: int | None) -> None:
         self._database = database
         self.logs = LiveLogs(live_sessions)
 

@@ -67,13 +67,14 @@ T = TypeVar("T")
 class StoredSessionService(Leasing, OwnedSessions, SearchableSessions, WatchedSessions, SharedSessionStore):
     """Sessions in a `database`; several processes may use one.
 
-    The `live_sessions` used last keep their events in memory; opening one of them reads its row and state
-    only, and the events that another process added.
+    The sessions used last keep their events in memory; opening one of them reads its row and state only, and the
+    events that another process added. There are `live_sessions` of them; by default at least 256, and more as long as
+    they are small.
     """
 
     capabilities = Capabilities(durable=True, shared=True)
 
-    def __init__(self, database: Database, leases: Leases, *, live_sessions: int = 256) -> None:
+    def __init__(self, database: Database, leases: Leases, *, live_sessions: int | None = None) -> None:
         self._database = database
         self._leases = leases
         self._reader = SessionReader(database, live_sessions)
