@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
 from newel_compose import Composition, compose_once
@@ -258,6 +259,25 @@ def pytest_collection() -> Generator[None, Any, Any]:
         gc.collect()  # counts what is left, which decides when all generations are looked through
         gc.set_threshold(10_000, 10, 10)
         gc.enable()
+
+
+@pytest.fixture(scope="session")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], None]], Path]:
+    """``once("site", fill)``: a folder that all processes of the tests share; the first that asks for it fills it."""
+    base = tmp_path_factory.getbasetemp()
+    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+    def filled(name: str, fill: Callable[[Path], None]) -> Path:
+        folder = base / f"once-{name}"
+        with FileLock(f"{folder}.lock"):
+            if not folder.exists():
+                partial = folder.with_suffix(".partial")
+                partial.mkdir()
+                fill(partial)
+                partial.rename(folder)
+        return folder
+
+    return filled
 
 
 @contextmanager

@@ -6,12 +6,11 @@ Built once for all processes of the tests; what stands in the reference is compa
 from __future__ import annotations
 
 import ast
-import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from html import unescape
 from importlib import import_module
@@ -22,7 +21,6 @@ from urllib.parse import unquote, urlsplit
 
 import click
 import pytest
-from filelock import FileLock
 
 from newel.cli.kinds import Command
 from newel.evaluation.plugins import evaluation_composition
@@ -50,21 +48,15 @@ def read(file: Path) -> Page:
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(once: Callable[[str, Callable[[Path], None]], Path]) -> Path:
     """The folder of the built site."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "site"
-    with FileLock(f"{folder}.lock"):
-        if not folder.exists():
-            done = subprocess.run(
-                [sys.executable, "docs/site/build.py", "--output", folder],
-                cwd=ROOT,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            assert done.returncode == 0, re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr)
-    return folder
+    return once("site", build)
+
+
+def build(folder: Path) -> None:
+    command = [sys.executable, "docs/site/build.py", "--output", folder]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr)
 
 
 @cache
