@@ -37,7 +37,7 @@ _REMEDY = "disable|install|replace|mark|did you mean|write |newel.yaml"
 
 
 @pytest.fixture(scope="module")
-def warm() -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]]:
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]]:
     """A process that has imported newel, and forks for each case."""
     script = Path(__file__).with_name("warm.py")
     with subprocess.Popen(
@@ -45,6 +45,10 @@ def warm() -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]]:
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
+
+        folder = tmp_path_factory.mktemp("nobody")
+        (folder / "kettle.yaml").write_text(_AGENT)
+        print(json.dumps({"folder": str(folder), "path": [], "commands": COMMANDS}), file=process.stdin, flush=True)
 
         def play(case: dict[str, Any]) -> dict[str, Any]:
             print(json.dumps(case), file=process.stdin, flush=True)

@@ -1,10 +1,12 @@
 """A process that has imported newel, and forks one for each case: a fork is as good as a new process, at a tenth.
 
-It reads cases as lines of JSON, and writes what came of each command as a line. A case that does not end is killed.
+It reads cases as lines of JSON, and writes what came of each command as a line. A case that does not end is killed. The
+first line is a case without a stranger: what its commands import, the process imports before it forks for the others.
 """
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -12,6 +14,7 @@ import select
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +37,13 @@ def main() -> None:
     """Serve cases until the input ends."""
     newel_compose.compose("standard")  # what it imports is imported once
     out = os.fdopen(os.dup(1), "w")
+    first = json.loads(sys.stdin.readline())
+    _forked(first)
+    # What the commands import, too. The fork that ran them is gone, and with it all that they did besides.
+    for name in (Path(first["folder"]) / "modules").read_text().split():
+        with suppress(ImportError):
+            importlib.import_module(name)
+    gc.freeze()  # else each fork copies what its collector marks
     for line in sys.stdin:
         case = json.loads(line)
         print(json.dumps(_forked(case)), file=out, flush=True)
@@ -79,6 +89,8 @@ def _play(case: dict[str, Any], folder: Path) -> None:
 
         _captured(name, folder, done, command)
         os.pwrite(result, json.dumps(done).encode(), 0)
+    if not case["path"]:
+        (folder / "modules").write_text(" ".join(name for name in sys.modules if name.partition(".")[0] != "__main__"))
     os._exit(0)
 
 
