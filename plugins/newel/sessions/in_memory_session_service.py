@@ -247,9 +247,13 @@ class InMemorySessionService(OwnedSessions, SearchableSessions, WatchedSessions,
                     f"the session {brief(session.id)!r} does not exist (any more); event {event.id} is not stored"
                 ) from None
             log: EventLog = stored.events  # type: ignore[assignment]  # create_session made it
-            if session.events is not log or session.version != len(log) or event.touched_actions is not None:
+            if (
+                session.events is not log
+                or session.version != len(log)
+                or ((actions := event.touched_actions) is not None and actions.state_delta)
+            ):
                 return self._append_any(stored, session, log, event)
-            # The usual append, through a live view at the end of its log, of an event without actions.
+            # The usual append, through a live view at the end of its log, of an event that leaves the state alone.
             if session.lease and session.lease != stored.lease:
                 raise FencedError(fenced(session.id, session.lease, stored.lease))
             if log.knows(event.id):
