@@ -58,15 +58,13 @@ class Phases:
 
     async def answers(self, model: BaseLlm, request: LlmRequest, stream: bool) -> Responses:  # noqa: C901 - one screen
         """The responses of a call within the policies. Each chunk passes here."""
-        attempt, size, origin, answer, ended = Attempt(model, request, stream), self.size, 0, None, False
-        states, answered = [*self.states], size
+        attempt, size, origin = Attempt(model, request, stream), self.size, 0
+        states, answered, answer, source, call = [*self.states], size, None, None, None  # few calls need a `_Call`
         for level in self.stateless:
             states[level] = attempt
-        call: _Call | None = None  # made once something happens that few calls have
-        source: Responses | None = None
         try:
             while True:
-                level = 0  # of the phase that runs; `size` stands for the model, and -1 says that `call` knows it
+                level = 0 if answer is None else -1  # of the phase that runs; `size`: the model, -1: `call` knows it
                 try:
                     if answer is None:
                         for level, begin, more in self.openings[origin]:
@@ -75,13 +73,10 @@ class Phases:
                                 call = call or _Call(self, attempt, states)
                                 await call.enter(level, more)
                         level = origin = size
-                        if call is not None:
-                            attempt = call.attempts[size]
-                        source = self.ask(attempt.model, attempt.request, attempt.stream)
-                        if source.__class__ is not AsyncGeneratorType:
-                            source = _generator(attempt.model, source)
-                        if (guard := states[self.guard]) is None:
-                            guard = _UNGUARDED
+                        attempt = attempt if call is None else call.attempts[size]
+                        asked = self.ask(attempt.model, attempt.request, attempt.stream)
+                        source = asked if asked.__class__ is AsyncGeneratorType else _generator(attempt.model, asked)
+                        guard = _UNGUARDED if (held := states[self.guard]) is None else held
                         while True:
                             try:
                                 with guard:
@@ -97,38 +92,30 @@ class Phases:
                                         break
                                     response = made
                             else:
-                                answered = -1
-                                level = 0  # an error that the caller throws in is not the model's
+                                answered, level = -1, 0  # an error that the caller throws in is not the model's
                                 yield response
                             level = size
                         source = None
-                    elif call is not None:  # it knows the answer
-                        level = -1
-                        last, answered = call.passed(answer, origin), call.answered
+                    elif call is not None:  # it has the answer, or a response that the policy at `origin` adds
+                        last, answered = call.passed(answer, origin, answered), call.answered
                         if last is not None:
                             yield last
                     for level, end, close in self.ends:
-                        if (state := states[level]) is None:
-                            continue
-                        if close is not None:
+                        if (state := states[level]) is not None and close is not None:
                             states[level] = None
                             close(state)
-                        elif level < origin and (added := end(state)) is not None:
-                            call = call or _Call(self, attempt, states)
-                            call.answered, adding, level = answered, level, -1
-                            last, answered = call.passed(added, adding), call.answered
-                            if last is not None:
-                                yield last
-                    ended = True
-                    return
+                        elif state is not None and level < origin and (answer := end(state)) is not None:
+                            origin, call = level, call or _Call(self, attempt, states)
+                            break
+                    else:
+                        return
                 except Exception as error:  # noqa: BLE001 - a plugin boundary; raised again unless a policy recovers
                     call = call or _Call(self, attempt, states)
-                    call.source, call.answered, source = source, answered, None
-                    origin, answer = await call.recover(error, call.level if level < 0 else level)
-                    answered = call.answered
-        finally:
-            if not ended:
-                await (call or _Call(self, attempt, states)).abandon(source)
+                    call.source, source = source, None
+                    origin, answer, answered = await call.recover(error, level, answered)
+        except BaseException:
+            await (call or _Call(self, attempt, states)).abandon(source)
+            raise
 
 
 class _Call:
@@ -178,8 +165,9 @@ class _Call:
             if level >= start:
                 self.states[level] = attempt
 
-    def passed(self, response: LlmResponse, origin: int) -> LlmResponse | None:
+    def passed(self, response: LlmResponse, origin: int, answered: int) -> LlmResponse | None:
         """What the policies outside of the level `origin` make of a response that one of them added."""
+        self.answered = answered
         for level, phase in self.phases.chunks if response.partial else self.phases.wholes:
             if level < origin and (state := self.states[level]) is not None:
                 self.level = level
@@ -190,12 +178,15 @@ class _Call:
         self.answered, self.level = -1, 0  # an error that the caller throws in is nobody's
         return response
 
-    async def recover(self, error: Exception, origin: int) -> tuple[int, LlmResponse | None]:
+    async def recover(self, error: Exception, origin: int, answered: int) -> tuple[int, LlmResponse | None, int]:
         """End the policies from the inside out, up to one outside of the level `origin` that knows what to do.
 
         Returns the level from which the call begins again, and None; or the level of an answer, and that. Raises the
         error if no policy knows what to do.
         """
+        self.answered = answered
+        if origin < 0:
+            origin = self.level
         try:
             await self.stop()
         except Exception as problem:  # noqa: BLE001 - a plugin boundary: the model's; the policies see it
@@ -214,10 +205,10 @@ class _Call:
                 error = problem
                 continue
             if recovery is not None:
-                return level, recovery
+                return level, recovery, self.answered
         raise error
 
-    async def _retry(self, retry: Retry, level: int, error: Exception) -> tuple[int, None]:
+    async def _retry(self, retry: Retry, level: int, error: Exception) -> tuple[int, None, int]:
         if retry.model is None:
             self._restart(self.attempts[level + 1], level + 1)
         else:
@@ -229,7 +220,7 @@ class _Call:
         with _observed(self.phases.names[level], retry, error):
             if retry.delay is not None:
                 await asyncio.sleep(retry.delay)
-        return level + 1, None
+        return level + 1, None, self.answered
 
     def close(self, start: int) -> None:
         """Close the policies from the level `start` on, the innermost first."""
