@@ -4,7 +4,7 @@
 to its end, at a follower over the inline engine, with sessions in memory and in PostgreSQL. ``late`` prints those from
 an append in another process to the follower of a session that was quiet for 10 s. ``idle [N]`` prints what N (200)
 followers of runs that do nothing take of a core, and the server's share. ``appends`` prints the appends per second of 8
-processes, with nobody following, and with all sessions followed.
+processes, by turns with nobody following and with all sessions followed, and the medians of 6 turns of each.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ HOST = os.environ.get("PGHOST", "127.0.0.1")
 NAME = "newel_followers"
 URL = f"postgresql://postgres@{HOST}/{NAME}"
 WHERE: dict[str, Any] = {"app_name": "measured", "user_id": "ada"}
-PROCESSES, SECONDS = 8, 8.0
+PROCESSES, SECONDS = 8, 4.0
 
 
 def _fresh() -> None:
@@ -138,21 +138,29 @@ async def idle(count: int = 200) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _append_much(session: str, counts: Any) -> None:
+async def _append_much(orders: Any, counts: Any) -> None:
+    """Append for a while each time that a session is ordered; None ends it."""
     async with PostgresSessionService(URL) as store:
-        view = await store.open(**WHERE, session_id=session)
-        body, count, ends = "x" * 1000, 0, time.monotonic() + SECONDS
-        while time.monotonic() < ends:
-            await store.append_event(view, _event(body))
-            count += 1
-        counts.put(count)
+        while (session := await asyncio.to_thread(orders.get)) is not None:
+            view = await store.open(**WHERE, session_id=session)
+            body, count, ends = "x" * 1000, 0, time.monotonic() + SECONDS
+            while time.monotonic() < ends:
+                await store.append_event(view, _event(body))
+                count += 1
+            counts.put(count)
 
 
-async def appends() -> None:
-    """Appends per second of 8 processes, each to a session of its own, twice each."""
+async def appends(turns: int = 6) -> None:
+    """Appends per second of 8 processes, each to a session of its own; the processes are the same in all turns."""
     context = multiprocessing.get_context("spawn")
+    orders: Any = context.Queue()
+    counts: Any = context.Queue()
+    workers = [context.Process(target=_run, args=(_append_much, orders, counts)) for _ in range(PROCESSES)]
+    for worker in workers:
+        worker.start()
+    found: dict[bool, list[float]] = {False: [], True: []}
     async with PostgresSessionService(URL) as store:
-        for followed in (False, True) * 2:
+        for followed in (False, True) * turns:
             names = [f"{time.time()}-{number}" for number in range(PROCESSES)]
             for name in names:
                 await store.create_session(**WHERE, session_id=name)
@@ -160,14 +168,18 @@ async def appends() -> None:
                 if followed:
                     for name in names:
                         await stack.enter_async_context(store.watch(**WHERE, session_id=name))
-                counts: Any = context.Queue()
-                workers = [context.Process(target=_run, args=(_append_much, name, counts)) for name in names]
-                for worker in workers:
-                    worker.start()
+                for name in names:
+                    orders.put(name)
                 total = sum([await asyncio.to_thread(counts.get) for _ in workers])
-                for worker in workers:
-                    worker.join()
-            print(f"{'followed' if followed else 'alone':9} {total / SECONDS:7.0f} appends/s")
+            found[followed].append(total / SECONDS)
+            print(f"{'followed' if followed else 'alone':9} {total / SECONDS:7.0f} appends/s", flush=True)
+    for _ in workers:
+        orders.put(None)
+    for worker in workers:
+        worker.join()
+    alone, followed_ = (median(found[one]) for one in (False, True))
+    pairs = sorted(one / other for one, other in zip(found[True], found[False], strict=True))
+    print(f"alone {alone:.0f}, followed {followed_:.0f} appends/s (medians); ratio by turns {median(pairs):.2f}")
 
 
 def _run(work: Any, *arguments: Any) -> None:

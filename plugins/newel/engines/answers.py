@@ -25,6 +25,10 @@ class AnsweredBeforeError(SpecRefusedError):
     """Another answer to a question is stored; the text names the question."""
 
 
+class RunIsOverError(SpecRefusedError):
+    """An answer came for a run that is over; nothing of it is stored."""
+
+
 class FirstAnswers(OutOfBand):
     """The store, which takes the event of answers only if no question of it is answered by then."""
 
@@ -77,9 +81,9 @@ def check_open(log: Log, ids: Collection[str | None]) -> None:
 
 
 def check_waits(record: RunRecord) -> None:
-    """Raise SpecRefusedError if the run is over, which takes no answer."""
+    """Raise RunIsOverError if the run is over, which takes no answer."""
     if record.state in OVER:
-        raise SpecRefusedError(
+        raise RunIsOverError(
             f"message: it answers the run {brief(record.spec.key)!r}, which is {record.state} and takes no answer; "
             f"nothing is stored. Send a new message, or retry the run before you answer"
         )

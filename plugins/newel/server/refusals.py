@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.websockets import WebSocket
 
 from newel.claims import SessionBusyError
-from newel.engines.answers import AnsweredBeforeError
+from newel.engines.answers import AnsweredBeforeError, RunIsOverError
 from newel.engines.endings import RunMisfitError, RunOvertimeError
 from newel.engines.engine import EngineUnavailableError, SpecRefusedError
 from newel.runs import RunCancelledError, RunRefusedError
@@ -29,7 +29,8 @@ READ_ONLY = (
 #: (error, status, what is wrong); without a text, the error's own says it.
 _REFUSALS: tuple[tuple[type[Exception], int, str], ...] = (
     (UnfitNameError, 422, ""),
-    (AnsweredBeforeError, 409, ""),  # a SpecRefusedError, too
+    (AnsweredBeforeError, 409, ""),  # these two are SpecRefusedErrors, too
+    (RunIsOverError, 409, ""),
     (SpecRefusedError, 422, ""),
     (SessionNotFoundError, 404, "Session not found"),
     (AlreadyExistsError, 409, "Session already exists"),

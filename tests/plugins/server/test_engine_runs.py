@@ -439,6 +439,25 @@ def test_a_second_answer_is_a_conflict() -> None:
     asyncio.run(main())
 
 
+def test_an_answer_to_a_cancelled_run_is_a_conflict() -> None:
+    async def main() -> None:
+        world = World([FunctionCall(name="pay", args={})], "thanks")
+        async with world.client() as client:
+            await world.worker()
+            await client.post("/run", json={**WHERE, "newMessage": _text("pay")})
+            (question,) = (await client.get("/apps/clerk/users/u/sessions/s/questions")).json()
+            (run,) = (await client.get(RUNS)).json()
+            await client.post(f"{RUNS}/{run['id']}/cancel")
+            while (await client.get(RUNS)).json():
+                await asyncio.sleep(0.01)
+            response = {"id": question["id"], "name": "adk_request_confirmation", "response": {"confirmed": True}}
+            body = {**WHERE, "newMessage": {"role": "user", "parts": [{"functionResponse": response}]}}
+            answer = await client.post("/run", json=body)
+            assert (answer.status_code, "takes no answer" in answer.text) == (409, True)
+
+    asyncio.run(main())
+
+
 def test_a_run_that_this_process_does_not_take_is_not_submitted() -> None:
     async def main() -> None:
         world = World("one", most=1)

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 #: After so many seconds nobody waits any more for an announcement that has not begun.
 _LOST = 1.0
-#: The least time between two announcements, in seconds.
-_REST = 0.02
+#: The least time between two announcements, and the longest, in seconds: it doubles while more than so many changes
+#: come in each _REST of it, since an announcement costs the database as much as an append.
+_REST, _LONGEST_REST, _MANY = 0.02, 0.16, 2
 
 
 class Listener(Protocol):
@@ -61,7 +62,9 @@ class Changes:
         self._wakes = Wakes()
         self._listener: Listener | None = None
         self._announcement: _Announcement | None = None
-        self._rests_until = 0.0
+        self._rest, self._rests_until = _REST, 0.0
+        #: How many changes were to be announced since the announcement before.
+        self._count = 0
 
     def happened(self, number: int, followed: bool) -> None:
         """Wake those who follow a session here, and those elsewhere, if there are any.
@@ -71,6 +74,7 @@ class Changes:
         """
         self._wakes.wake(number)
         if followed:
+            self._count += 1
             next_ = self._announcement
             if next_ is None or next_.is_closed or clockwork.elapsed() > next_.lost_at:
                 next_ = self._announcement = _Announcement()
@@ -79,8 +83,10 @@ class Changes:
 
     def _send(self, announcement: _Announcement) -> None:
         """Send it at once, or some moments after the one before: many appends need not be told one by one."""
-        now = clockwork.elapsed()
-        pause, self._rests_until = self._rests_until - now, max(now, self._rests_until) + _REST
+        now, is_busy = clockwork.elapsed(), self._count > _MANY * self._rest / _REST
+        self._count = 0
+        self._rest = min(self._rest * 2, _LONGEST_REST) if is_busy else max(self._rest / 2, _REST)
+        pause, self._rests_until = self._rests_until - now, max(now, self._rests_until) + self._rest
         if pause <= 0:
             self._database.send(announcement)
         else:

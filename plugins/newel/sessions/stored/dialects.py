@@ -127,8 +127,10 @@ POSTGRES = Dialect(
     casts=True,
     at_once=True,
     followed=f"NOT pg_try_advisory_xact_lock({FOLLOWED_CLASS:d}, CAST(number % {FOLLOWED_SLOTS:d} AS integer))",
+    # No other transaction of the server that notifies commits meanwhile: it must not wait for a disk.
     announce=(
-        "SELECT pg_notify('{channel}', CAST(CAST('{table}' AS regclass) AS oid) || ':' || n) "
+        "SELECT set_config('synchronous_commit', 'off', true), "
+        "pg_notify('{channel}', CAST(CAST('{table}' AS regclass) AS oid) || ':' || n) "
         "FROM unnest(CAST(?1 AS bigint[])) AS changed (n)"
     ),
     vacuum="VACUUM (ANALYZE)",
