@@ -75,6 +75,11 @@ class World:
         await self.gate.wait()
         return "over"
 
+    async def has_begun(self) -> None:
+        """Wait until the tool is called."""
+        async with asyncio.timeout(60):
+            await self.begun.wait()
+
     async def worker(self) -> EngineWorker | None:
         if self.engine is None:
             return None
@@ -165,7 +170,7 @@ def test_a_run_that_is_cancelled(by: str, has_engine: bool) -> None:
             for path, more in DOORS:
                 world.begun.clear()
                 asked = asyncio.create_task(client.post(path, json=body("hang", **more)))
-                await world.begun.wait()
+                await world.has_begun()
                 invocation = await invocation_of(world)
                 following = asyncio.create_task(client.get(f"{SESSION}/runs/{invocation}/events"))
                 await asyncio.sleep(0.05)
@@ -214,7 +219,7 @@ def test_a_run_whose_worker_leaves_goes_on() -> None:
         async with world.client() as client:
             first = await world.worker()
             asked = asyncio.create_task(client.post("/run_sse", json=body("hang", streaming=True)))
-            await world.begun.wait()
+            await world.has_begun()
             assert first is not None
             await first.drain(0)
             world.gate.set()
@@ -233,7 +238,7 @@ def test_deleting_a_session_ends_what_other_processes_have_of_it() -> None:
             paused = await world.runner.submit(**where, new_message="pay")
             await paused.wait()
             running = await world.runner.submit(**where, new_message="hang")
-            await world.begun.wait()
+            await world.has_begun()
             queued = await world.runner.submit(**where, new_message="hello")
             assert (await client.delete(SESSION)).status_code == 200
             states = [(await run.record()).state for run in (paused, running, queued)]
