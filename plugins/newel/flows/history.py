@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -56,6 +57,7 @@ class History:
         "_reading",
         "_scope",
         "_settled",
+        "_summarised",
         "_whole",
         "edits",
         "untold",
@@ -79,6 +81,8 @@ class History:
         self._epoch = 0
         #: Those that have contents, in the order of the contents.
         self._whole: Sequence[Event] = ()
+        #: Whether there is a summary among them.
+        self._summarised = False
         #: Whether the next event may simply be appended.
         self._settled = True
         #: What stands in place of results, and by the place of its content, each event of results that was edited.
@@ -110,9 +114,17 @@ class History:
         if self._epoch <= count and count and plain and events[count - 1] is self._past[count - 1]:
             del self._past[count:], self._marks[count:]
             del self._contents[self._marks[-1] :]
-            self._calls = tuple(rearrangement.call_ids(self._past[-1]))
+            self._calls = self._last_calls()
         else:
             self._reset()
+
+    def _last_calls(self) -> Ids:
+        """The calls of the last event that is shown, if it is the agent's own."""
+        for position in range(len(self._past) - 1, self._epoch - 1, -1):
+            event = self._past[position]
+            if self._marks[position] > (self._marks[position - 1] if position else 0):
+                return () if is_from_other_agent(event, self._agent) else tuple(rearrangement.call_ids(event))
+        return tuple(rearrangement.call_ids(self._whole[-1])) if self._whole else ()
 
     def _append_plain(self, event: Event) -> bool:
         """Take the usual event (one part, said by the user or the agent itself) in one look; False: look closer."""
@@ -145,7 +157,7 @@ class History:
             calls = (part.function_call.id,)
         else:
             response = part.function_response
-            if response is None or response.name in HIDDEN or self._calls != (response.id,):
+            if response is None or response.name in HIDDEN or self._calls != (response.id,) or self._summarised:
                 return False
         self._calls = calls
         self._contents.append(outgoing(content))
@@ -163,6 +175,8 @@ class History:
             return False
         if event.custom_metadata is not None and self._concerns_others(event):
             return True
+        if self._summarised and self._answers_a_summarised_call(event):
+            return False
         if not is_visible(event, self._branch, self._scope):
             return True
         if is_from_other_agent(event, self._agent):
@@ -178,6 +192,12 @@ class History:
         if event.content is not None:
             self._contents.append(outgoing(event.content))
         return True
+
+    def _answers_a_summarised_call(self, event: Event) -> bool:
+        """Whether an event, wherever it stands, answers a call that a summary shows until somebody answers it."""
+        answered = set(rearrangement.answered_ids(event))
+        past = self._past[: self._epoch] if answered else ()
+        return any(not answered.isdisjoint(rearrangement.call_ids(one)) for one in past)
 
     def _concerns_others(self, event: Event) -> bool:
         """Take an event that says something about other events; False for any other event."""
@@ -265,14 +285,17 @@ class History:
         self._past = events
         self._marks = array("I", [len(self._contents)]) * len(self._past)
         self._epoch = len(self._past)
+        self._summarised = any((a := one.touched_actions) is not None and a.compaction is not None for one in events)
         self._calls = tuple(rearrangement.call_ids(whole[-1])) if whole else ()
         for event in Log(events).standing():
             if event.custom_metadata is not None and is_of_view(event, self._agent, self._branch, self._scope):
                 self._edit(edits_of(event))
-        last = events[-1] if events else None
-        # What a late response or a transcription did to the end depends on what comes next.
-        self._settled = last is None or not (
-            last.get_function_responses() or last.input_transcription or last.output_transcription
+        # What a late response or a transcription did to the end depends on what comes next, also after events that
+        # are not shown.
+        visible = (event for event in reversed(events) if is_visible(event, self._branch, self._scope))
+        ends = [*events[-1:], *self._whole[-1:], *islice(visible, 1)]
+        self._settled = not any(
+            one.get_function_responses() or one.input_transcription or one.output_transcription for one in ends
         )
 
 

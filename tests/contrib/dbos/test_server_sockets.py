@@ -63,6 +63,7 @@ class Place:
         self.path = path
         self.app = app
         self._processes: list[subprocess.Popen[str]] = []
+        self._clients: list[httpx.Client] = []
         (path / "newel.yaml").write_text(json.dumps({"extends": "standard", "services": services}), "utf-8")
         (path / "agents" / app).mkdir(parents=True)
         (path / "agents" / app / "agent.py").write_text(_AGENT.replace("APP", app), "utf-8")
@@ -83,7 +84,9 @@ class Place:
 
     def server(self, *options: str) -> tuple[subprocess.Popen[str], httpx.Client]:
         process, line = self.start("api_server", "agents", "--port", "0", "--no-token", *options)
-        return process, httpx.Client(base_url=line.split()[-1], trust_env=False, timeout=PATIENCE)
+        client = httpx.Client(base_url=line.split()[-1], trust_env=False, timeout=PATIENCE)
+        self._clients.append(client)
+        return process, client
 
     def body(self, session: str, text: str, **more: object) -> dict[str, Any]:
         message = {"role": "user", "parts": [{"text": text}]}
@@ -93,6 +96,8 @@ class Place:
         return "/".join([f"/apps/{self.app}/users/u/sessions/{session}", *parts])
 
     def end(self) -> None:
+        for client in self._clients:
+            client.close()
         for process in self._processes:
             process.kill()
             process.communicate()

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from newel.flows.history import History, Reading, assemble, outgoing
@@ -112,8 +112,24 @@ def _whole(events: list[Event], view: tuple[str, str | None], reading: Reading, 
     return [outgoing(event.content) for event in whole if event.content is not None]
 
 
+def _steps(*steps: dict[str, Any]) -> list[dict[str, Any]]:
+    where = {"author": "user", "branch": None}
+    return [{"thought": False, "text": False, **where, **step} for step in steps]
+
+
+_TRANSFER, _SAY = {"do": "transfer"}, {"do": "say"}
+_SUMMARY, _ANSWER = {"do": "compact", "since": 0}, {"do": "answer", "which": [0]}
+
+
 @settings(max_examples=200, deadline=None)
 @given(reading=_READINGS, steps=st.lists(_STEPS, max_size=18))
+# A late response, something that is not shown, and what is said then.
+@example(Reading(), _steps(_TRANSFER, _SAY, _SAY, _ANSWER, {"do": "say", "thought": True}, _SAY))
+# The log is cut behind a call of another agent.
+@example(Reading(), _steps({"do": "transfer", "author": "a"}, _SAY, {"do": "cut", "to": 1}, _ANSWER))
+# A call in a summary is answered on another branch, and once more by another agent.
+@example(Reading(), _steps(_TRANSFER, _TRANSFER, _SUMMARY, {**_ANSWER, "branch": "z"}))
+@example(Reading(), _steps(_TRANSFER, _ANSWER, _TRANSFER, _SUMMARY, _SAY, _SAY, {**_ANSWER, "author": "a"}))
 def test_what_is_kept_is_what_the_whole_log_makes(reading: Reading, steps: list[dict[str, Any]]) -> None:
     events: list[Event] = []
     stored: list[dict[str, Any]] = []
