@@ -151,6 +151,7 @@ class PooledDatabase(ABC):
             return
         while tasks := mine.committer.tasks:
             await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.sleep(0)  # those that have ended leave the set with the loop's next step
         await self._loops.close()
         await mine.pool.close()
 

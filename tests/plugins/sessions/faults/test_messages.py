@@ -9,7 +9,9 @@ import asyncio
 import os
 from collections.abc import Callable
 from itertools import count
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock, Mock
 from urllib.parse import urlsplit
 
 import pytest
@@ -17,6 +19,7 @@ from tests.plugins.sessions.faults.cases import Case, Import, Ledger, Sessions, 
 from tests.plugins.sessions.faults.cutting_proxy import CuttingProxy, cutting_proxy, mysql, postgres
 
 from newel.sessions import DatabaseSessionService
+from newel.sessions.stored.pooled import PooledDatabase
 from newel.sessions.stored.service import StoredSessionService
 from newel_postgres import PostgresSessionService
 
@@ -114,3 +117,23 @@ async def emptied(there: Server) -> None:
     for one in (await store.list_sessions(app_name="shop")).sessions:
         await store.delete_session(app_name="shop", user_id=one.user_id, session_id=one.id)
     await store.close()
+
+
+def test_closing_waits_for_a_write_that_has_just_ended_and_lets_the_loop_go_on() -> None:
+    """From Python 3.12 on, `gather` gives what has ended already without a turn of the loop."""
+
+    async def main() -> None:
+        write: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        tasks, closed = {write}, AsyncMock()
+        write.add_done_callback(tasks.discard)
+        mine = SimpleNamespace(committer=SimpleNamespace(tasks=tasks), pool=closed)
+
+        def peek() -> object:
+            write.set_result(None)
+            return mine
+
+        database: Any = SimpleNamespace(_keeper=Mock(), _loops=SimpleNamespace(peek=peek, close=closed.loops))
+        await PooledDatabase.close(database)
+        closed.close.assert_awaited_once()
+
+    asyncio.run(main())
