@@ -165,7 +165,7 @@ class Run:
         if self._cut:
             handle.cancel()
         with suppress(ActivityError):
-            return await handle
+            return await handle and not self._cut
         return False
 
     async def _taken_from(self, queue: str, activity: str, seconds: float) -> Left:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from temporalio import workflow
 from temporalio.testing import ActivityEnvironment
 from tests.contrib.temporal.servers import BOUND, Scripted, Server, a_spec, ended, until, working
 
@@ -15,6 +17,7 @@ from newel_temporal import TemporalEngine, activities, slots
 from newel_temporal import order as known
 from newel_temporal.activities import Runs
 from newel_temporal.slots import RunSlots
+from newel_temporal.workflow import Run
 
 
 async def _queues(engine: TemporalEngine, key: str) -> list[str]:
@@ -145,5 +148,25 @@ def test_one_that_comes_to_a_worker_without_room_is_sent_to_its_queue(monkeypatc
         runs.serve_no_more()
         assert (await environment.run(runs.run, data)).state == known.ELSEWHERE
         assert len(work.begun) == 1
+
+    asyncio.run(main())
+
+
+def test_a_run_that_is_cancelled_as_a_place_is_found_goes_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would not be cancelled any more."""
+
+    async def main() -> None:
+        place = asyncio.get_running_loop().create_future()
+        place.set_result(True)
+        monkeypatch.setattr(workflow, "start_local_activity", lambda *_, **__: place)
+        monkeypatch.setattr(workflow, "info", lambda: SimpleNamespace(workflow_id="key"))
+        run: Any = Run.__new__(Run)
+        run._order, run._cut = SimpleNamespace(queue="queue"), ""
+
+        async def until(done: object) -> None:
+            run._cut = "cancelled"
+
+        run._until = until
+        assert not await run._has_room()
 
     asyncio.run(main())
