@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from newel.contexts.call_ids import OURS
 from newel.flows import rearrangement
 from newel.flows.context_budget.edits import EDITS, Edit, Target, edited, edits_of, is_of_view
-from newel.flows.summaries import compacted
+from newel.flows.summaries import compacted, is_summary
 from newel.flows.visibility import as_quotation, is_from_other_agent, is_visible, on_branch
 from newel.questions.names import HIDDEN
 from newel.turns.steering import in_order, is_steering, told_by
@@ -81,7 +81,7 @@ class History:
         self._epoch = 0
         #: Those that have contents, in the order of the contents.
         self._whole: Sequence[Event] = ()
-        #: Whether there is a summary among them.
+        #: Whether the log has a summary up to there.
         self._summarised = False
         #: Whether the next event may simply be appended.
         self._settled = True
@@ -196,8 +196,9 @@ class History:
     def _answers_a_summarised_call(self, event: Event) -> bool:
         """Whether an event, wherever it stands, answers a call that a summary shows until somebody answers it."""
         answered = set(rearrangement.answered_ids(event))
-        past = self._past[: self._epoch] if answered else ()
-        return any(not answered.isdisjoint(rearrangement.call_ids(one)) for one in past)
+        return bool(answered) and any(
+            not answered.isdisjoint(rearrangement.call_ids(one)) for one in islice(self._past, self._epoch)
+        )
 
     def _concerns_others(self, event: Event) -> bool:
         """Take an event that says something about other events; False for any other event."""
@@ -285,7 +286,7 @@ class History:
         self._past = events
         self._marks = array("I", [len(self._contents)]) * len(self._past)
         self._epoch = len(self._past)
-        self._summarised = any((a := one.touched_actions) is not None and a.compaction is not None for one in events)
+        self._summarised = any(map(is_summary, events))
         self._calls = tuple(rearrangement.call_ids(whole[-1])) if whole else ()
         for event in Log(events).standing():
             if event.custom_metadata is not None and is_of_view(event, self._agent, self._branch, self._scope):
@@ -336,7 +337,7 @@ def assemble(
         else:
             untold += [event for event in waiting if is_visible(event, branch, scope)]
     visible = [event for event in standing if is_visible(event, branch, scope)]
-    if any((a := event.touched_actions) is not None and a.compaction is not None for event in visible):
+    if any(map(is_summary, visible)):
         visible = compacted(visible, standing, branch)
     shown_events: list[Event] = []
     for event in transcribed(visible):

@@ -63,7 +63,7 @@ def compacted(
         behind.setdefault(_place(summaries, position, event), []).append(event)
     whole = behind.get(-1, [])
     for position, event in enumerate(visible):
-        if covering[position] is None and not _is_summary(event):
+        if covering[position] is None and not is_summary(event):
             whole.append(event)
         whole.extend(behind.get(position, ()))
     return whole
@@ -176,6 +176,7 @@ def _range(compaction: EventCompaction) -> tuple[float, float]:
     return compaction.start_timestamp, compaction.end_timestamp
 
 
-def _is_summary(event: Event) -> bool:
+def is_summary(event: Event) -> bool:
+    """Whether an event says that a summary stands in place of others."""
     actions = event.touched_actions
     return actions is not None and actions.compaction is not None

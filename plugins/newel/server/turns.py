@@ -36,9 +36,8 @@ async def turn(server: State, where: Place) -> AsyncIterator[None]:
     """
     name = (where["app_name"], where["user_id"], where["session_id"])
     async with server.stash[_LOCKS].setdefault(name, asyncio.Lock()):
-        try:
-            gates = gates_of(server.services.session, server.composition)
-        except ConfigurationError:
+        gates = _gates(server)
+        if gates is None:
             yield
             return
         gate, ticket = gate_id("session", json.dumps(name)), seam.new_id()
@@ -47,6 +46,13 @@ async def turn(server: State, where: Place) -> AsyncIterator[None]:
             yield
         finally:
             await left(gates, gate, ticket)
+
+
+def _gates(server: State) -> Gates | None:
+    try:
+        return gates_of(server.services.session, server.composition)
+    except ConfigurationError:  # neither the sessions' store nor the distribution keeps limits
+        return None
 
 
 async def _enter(gates: Gates, gate: str, ticket: str, session: str) -> None:

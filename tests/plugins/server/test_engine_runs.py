@@ -423,15 +423,20 @@ def test_a_session_that_another_process_runs_without_an_engine_is_said_to_be_run
     asyncio.run(asyncio.wait_for(main(), 60))
 
 
+async def _asked(client: httpx.AsyncClient) -> dict[str, Any]:
+    """The body of the answer to what a run asks, which has begun."""
+    await client.post("/run", json={**WHERE, "newMessage": _text("pay")})
+    (question,) = (await client.get("/apps/clerk/users/u/sessions/s/questions")).json()
+    response = {"id": question["id"], "name": "adk_request_confirmation", "response": {"confirmed": True}}
+    return {**WHERE, "newMessage": {"role": "user", "parts": [{"functionResponse": response}]}}
+
+
 def test_a_second_answer_is_a_conflict() -> None:
     async def main() -> None:
         world = World([FunctionCall(name="pay", args={})], "thanks")
         async with world.client() as client:
             await world.worker()
-            await client.post("/run", json={**WHERE, "newMessage": _text("pay")})
-            (question,) = (await client.get("/apps/clerk/users/u/sessions/s/questions")).json()
-            response = {"id": question["id"], "name": "adk_request_confirmation", "response": {"confirmed": True}}
-            body = {**WHERE, "newMessage": {"role": "user", "parts": [{"functionResponse": response}]}}
+            body = await _asked(client)
             answers = [await client.post("/run", json=body) for _ in range(2)]
             assert [one.status_code for one in answers] == [200, 409]
             assert "answered before" in answers[1].json()["detail"]
@@ -444,14 +449,11 @@ def test_an_answer_to_a_cancelled_run_is_a_conflict() -> None:
         world = World([FunctionCall(name="pay", args={})], "thanks")
         async with world.client() as client:
             await world.worker()
-            await client.post("/run", json={**WHERE, "newMessage": _text("pay")})
-            (question,) = (await client.get("/apps/clerk/users/u/sessions/s/questions")).json()
+            body = await _asked(client)
             (run,) = (await client.get(RUNS)).json()
             await client.post(f"{RUNS}/{run['id']}/cancel")
             while (await client.get(RUNS)).json():
                 await asyncio.sleep(0.01)
-            response = {"id": question["id"], "name": "adk_request_confirmation", "response": {"confirmed": True}}
-            body = {**WHERE, "newMessage": {"role": "user", "parts": [{"functionResponse": response}]}}
             answer = await client.post("/run", json=body)
             assert (answer.status_code, "takes no answer" in answer.text) == (409, True)
 
