@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from newel.contexts.call_ids import OURS
 from newel.flows import rearrangement
 from newel.flows.context_budget.edits import EDITS, Edit, Target, edited, edits_of, is_of_view
 from newel.flows.summaries import compacted, is_summary
+from newel.flows.transcriptions import transcribed
 from newel.flows.visibility import as_quotation, is_from_other_agent, is_visible, on_branch
 from newel.questions.names import HIDDEN
 from newel.turns.steering import in_order, is_steering, told_by
@@ -350,38 +351,6 @@ def assemble(
     if reading.keep_meanwhile:
         return rearrangement.place_pairs(valid)
     return rearrangement.place_responses(rearrangement.place_latest_response(valid))
-
-
-def transcribed(events: Iterable[Event]) -> list[Event]:
-    """The events with runs of transcriptions joined into messages: what was heard, and what was said."""
-    result: list[Event] = []
-    run: list[str] = []
-    kind = ""
-    latest: Event | None = None
-
-    def flush() -> None:
-        if run and latest is not None:
-            role = "user" if kind == "input" else "model"
-            content = Content(role=role, parts=[Part(text="".join(run))])
-            result.append(latest.model_copy(update={"content": content}))
-            run.clear()
-
-    for event in events:
-        input_text, output_text = event.input_transcription, event.output_transcription
-        now = ""
-        if event.content is None:
-            now = "input" if input_text is not None else "output" if output_text is not None else ""
-        if now != kind:
-            flush()
-            kind = now
-        if not now:
-            result.append(event)
-            continue
-        transcription = input_text if input_text is not None else output_text
-        run.append(transcription.text or "" if transcription is not None else "")
-        latest = event
-    flush()
-    return result
 
 
 def outgoing(content: Content) -> Content:
